@@ -1,7 +1,10 @@
 //! Bad input: one clear message each, with file and line where there is one, the exit code of its kind, and nothing
 //! half-written.
 
-use crate::scene::{Scene, expect, hostile, root, short, stderr};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::scene::{Scene, expect, hostile, output, root, short, stderr};
 
 const SUITE: &str = "tasks/suite.toml";
 const PERSONA: &str = "tasks/personas/law_trainee/persona.toml";
@@ -577,4 +580,38 @@ fn a_tool_that_its_app_lacks_is_told_with_the_persona_s_file_before_a_run() {
     expect(&scene.run(&["run", SUITE, "--out", "a"]), 3, &told);
     scene.replace(PERSONA, listed, "\"gmail__*\"");
     expect(&scene.run(&["run", SUITE, "--out", "b"]), 0, &[]);
+}
+
+/// The seal of a run has all that lies in its folder.
+#[test]
+fn a_run_folder_in_another_is_refused_and_one_beside_it_is_made() {
+    let scene = Scene::new();
+    scene.play("fin", &[]);
+    let out = |place: &str| scene.run(&["run", short().to_str().unwrap(), "--out", place]);
+    for place in ["fin/inner", "fin/workspaces/a/b"] {
+        let said = format!("make {place}: it would lie in the run folder ");
+        expect(&out(place), 3, &[&said, "/fin, ", "choose another --out"]);
+    }
+    let graded = scene.run(&["grade", "fin", "--out", "fin/graded"]);
+    expect(&graded, 3, &["make fin/graded: it would lie in"]);
+    expect(&scene.run(&["verify", "fin"]), 0, &[]);
+    expect(&out("beside/fin"), 0, &[]);
+}
+
+#[test]
+fn a_folder_whose_path_is_no_text_is_refused_before_anything_is_made_in_it() {
+    let scene = Scene::new();
+    let dir = scene.dir.path().join(OsStr::from_bytes(b"bad\xff"));
+    std::fs::create_dir(&dir).unwrap();
+    let suite = short();
+    let there = |more: &[&str]| {
+        let args = [&["run", suite.to_str().unwrap()][..], more].concat();
+        output(scene.command(&args).current_dir(&dir))
+    };
+    for more in [&[][..], &["--out", "run"]] {
+        expect(&there(more), 3, &["is not UTF-8", "--out"]);
+        assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0);
+    }
+    let elsewhere = scene.path("run");
+    expect(&there(&["--out", elsewhere.to_str().unwrap()]), 0, &[]);
 }

@@ -8,7 +8,7 @@ use wiremock::{MockServer, ResponseTemplate};
 
 use crate::models::{KEY, play, run, server_at};
 use crate::scaffold;
-use crate::scene::{Scene, assert_fits, expect, flowed, short};
+use crate::scene::{Scene, assert_fits, expect, flowed, output, short};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -162,4 +162,43 @@ fn a_plugin_that_is_not_there_a_cache_of_others_and_few_files_are_told() {
     let bounded = "warning  open files   enough for 8 episodes at once, and 40 are to be played; 8 are played at once";
     check(&few.output().unwrap(), 0, &[bounded]);
     expect(&scene.run(&["doctor", "gone.toml"]), 3, &["gone.toml"]);
+}
+
+#[test]
+fn too_little_room_for_one_episode_is_a_problem_and_refused_and_just_enough_plays() {
+    let scene = Scene::new();
+    let suite = short();
+    let suite = suite.to_str().unwrap();
+    let after = |bound: &str, args: &[&str]| output(&mut scene.command_after(bound, args));
+    let run = ["run", suite, "--jobs", "2", "--runs", "2", "--out"];
+    for (bound, found, remedy) in [
+        (
+            "ulimit -n 63",
+            "open files   at most 63 files may be open, and 64 are needed",
+            "`ulimit -n 1024`",
+        ),
+        (
+            "ulimit -v 4000000",
+            "addresses    the address space is bounded to 3906 MiB",
+            "`ulimit -v unlimited`",
+        ),
+    ] {
+        let problem = format!("problem  {found}");
+        check(&after(bound, &["doctor", suite]), 3, &[&problem, remedy]);
+        let refused = after(bound, &[&run[..], &["run"]].concat());
+        expect(&refused, 10, &["find room to play: ", remedy]);
+        assert!(!scene.path("run").exists(), "something was made");
+    }
+    let few = after("ulimit -n 64", &[&run[..], &["few"]].concat());
+    let said = "not enough open files for 2 episodes at once (`ulimit -Hn`): 1 are played at once";
+    expect(&few, 0, &[said]);
+    // Threads would wait for files for ever.
+    let verified = after("ulimit -n 16", &["verify", "few"]);
+    expect(&verified, 10, &["find room to play: "]);
+    let bound = "ulimit -v 90000000";
+    let little = after(bound, &[&run[..], &["little"]].concat());
+    let said = "not enough address space for 2 episodes at once (`ulimit -Hv`): 1 are played";
+    expect(&little, 0, &[said]);
+    let line = "warning  addresses    enough for 1 episode at once, and 2 are to be played";
+    check(&after(bound, &["doctor", suite, "--jobs", "2"]), 0, &[line]);
 }

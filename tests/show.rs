@@ -110,7 +110,8 @@ fn a_run_that_is_just_beginning_is_waited_for_and_one_that_nobody_begins_is_none
     expect(&output, 0, &[]);
     drop(held);
     std::fs::remove_file(scene.path("run/outline.json")).unwrap();
-    expect(&scene.run(&["show", "run"]), 3, &["it has no outline.json"]);
+    let cut = "it has no outline.json: it was cut off while it was begun; go on with it by `pibench-host run --resume run`";
+    expect(&scene.run(&["show", "run"]), 3, &[cut]);
 }
 
 /// The one that plays waits for its model; the one that watches sees it, and both end.

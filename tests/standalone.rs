@@ -1,6 +1,6 @@
 //! The program alone: away from any checkout and build it has its suite and its plugins.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 
 use serde_json::Value;
@@ -52,8 +52,88 @@ fn what_the_program_carries_is_unpacked_once_and_for_its_user_alone() {
     // A folder that others may write to could hold anybody's plugins.
     std::fs::remove_dir_all(&unpacked).unwrap();
     std::fs::set_permissions(&cache, PermissionsExt::from_mode(0o777)).unwrap();
-    expect(&run(), 4, &["unpack the built-in suite", "PIBENCH_CACHE"]);
+    expect(&run(), 3, &["unpack the built-in suite", "PIBENCH_CACHE"]);
     assert_eq!(folder(), None);
+}
+
+/// A suite of another's making could name a server of theirs for this user's key.
+#[test]
+fn what_others_may_have_unpacked_is_not_played_and_what_is_its_users_own_is() {
+    let scene = Scene::new();
+    if !carries() {
+        return;
+    }
+    let cache = scene.path("cache");
+    let run = || {
+        let mut command = scene.alone(&["run", "--session", "none-such"]);
+        command.env("PIBENCH_CACHE", &cache).output().unwrap()
+    };
+    let granted = || expect(&run(), 2, &["find session `none-such`"]);
+    granted();
+    let entries = std::fs::read_dir(&cache).unwrap();
+    let mut entries = entries.map(|entry| entry.unwrap().path());
+    let unpacked = entries.find(|path| path.to_string_lossy().contains("embedded-"));
+    let unpacked = unpacked.unwrap();
+    let suite = unpacked.join("suite/suite.toml");
+    let allow = |path: &Path, mode| {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    };
+    for path in [&cache, &unpacked, &suite] {
+        let mode = path.metadata().unwrap().permissions().mode();
+        allow(path, 0o777);
+        expect(
+            &run(),
+            3,
+            &["others may write to it", path.to_str().unwrap()],
+        );
+        allow(path, mode);
+        granted();
+        // Only root can give away what is its own.
+        if chown(path, Some(65_532), None).is_ok() {
+            expect(&run(), 3, &["belongs to somebody else", "PIBENCH_CACHE"]);
+            chown(path, Some(0), None).unwrap();
+            granted();
+        }
+    }
+    let whole = std::fs::read(&suite).unwrap();
+    allow(&suite, 0o644);
+    std::fs::write(&suite, "").unwrap();
+    expect(&run(), 3, &["suite.toml is not what was unpacked there"]);
+    std::fs::write(&suite, whole).unwrap();
+    granted();
+    let moved = scene.path("moved");
+    std::fs::rename(&unpacked, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &unpacked).unwrap();
+    expect(&run(), 3, &["is a link"]);
+}
+
+#[test]
+fn without_a_home_each_user_has_a_cache_of_an_own_name() {
+    let scene = Scene::new();
+    if !carries() {
+        return;
+    }
+    let run = |temporary: &str| {
+        let mut command = scene.alone(&["run", "--session", "none-such"]);
+        for variable in ["PIBENCH_CACHE", "XDG_CACHE_HOME", "HOME"] {
+            command.env_remove(variable);
+        }
+        let ran = command.env("TMPDIR", scene.path(temporary)).output();
+        ran.unwrap()
+    };
+    let user = rustix::process::geteuid().as_raw();
+    let name = |temporary: &str| scene.path(&format!("{temporary}/pibench-host-cache-{user}"));
+    std::fs::create_dir(scene.path("mine")).unwrap();
+    expect(&run("mine"), 2, &["find session `none-such`"]);
+    let made = name("mine").metadata().unwrap().permissions();
+    assert_eq!(made.mode() & 0o777, 0o700);
+    // Somebody else was there before.
+    std::fs::create_dir_all(name("theirs")).unwrap();
+    std::fs::set_permissions(name("theirs"), PermissionsExt::from_mode(0o777)).unwrap();
+    let told = ["others may write to it", "name another folder"];
+    expect(&run("theirs"), 3, &told);
+    let left = std::fs::read_dir(name("theirs")).unwrap().count();
+    assert_eq!(left, 0);
 }
 
 #[test]
@@ -316,4 +396,29 @@ fn a_dry_run_compiles_as_quickly_as_a_run() {
     let compiled: Vec<String> = names.filter(of_gmail).collect();
     assert_eq!(compiled.len(), 1, "{compiled:?}");
     assert!(compiled[0].contains("-quick."), "{compiled:?}");
+}
+
+#[test]
+fn python_is_compiled_for_rules_in_python_alone_and_that_is_told() {
+    if !root().join("target/plugins/python.wasm").exists() {
+        // A machine without python3 builds the project without it.
+        return;
+    }
+    let scene = Scene::new();
+    let suite = root().join("tasks/suite.toml");
+    for session in ["corrie-extension", "dinner-split"] {
+        let suite = suite.to_str().unwrap();
+        let run = ["run", suite, "--session", session, "--out", session];
+        expect(&scene.run(&run), 0, &[]);
+        // Everything else is compiled there, and well.
+        expect(&scene.run(&["verify", session]), 0, &[]);
+    }
+    let (own, _) = cache_without(&["python"]);
+    let variables = [("PIBENCH_CACHE", own.path().to_str().unwrap())];
+    let without = scene.run_with(&["verify", "corrie-extension"], &variables);
+    expect(&without, 0, &[]);
+    assert!(!stderr(&without).contains("compil"), "{}", stderr(&without));
+    let by_python = scene.run_with(&["verify", "dinner-split"], &variables);
+    let told = ["compiling python, once\n", "compiled python: "];
+    expect(&by_python, 0, &told);
 }

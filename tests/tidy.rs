@@ -394,6 +394,8 @@ fn tasks_are_spawned_by_the_dispatcher_only() {
             "host/crates/engine/src/spending/share.rs",
             // What sends files to a store, on a runtime of its own.
             "host/crates/store/src/sender.rs",
+            // What hears the signals that end a command on copies of stored runs.
+            "host/src/commands/stored.rs",
             // The process of an agent of the operator's own.
             "host/crates/acp/src/process.rs",
             // The compiling process, and the alarm in it.

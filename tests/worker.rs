@@ -1,12 +1,15 @@
 //! A part of a run as a task of a scheduler plays it: one command that begins or goes on, and ends when it is told to.
 
+use std::fmt::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use wiremock::MockServer;
-use wiremock::ResponseTemplate;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::models::{KEY, play, run, server, text};
 use crate::scene::{Scene, assert_fits, copy, expect, files, first_persona, flowed, short, stderr};
@@ -373,6 +376,119 @@ async fn a_store_that_refuses_for_good_ends_with_the_code_for_what_the_operator_
     expect(&denied, 10, &["s3://runs", "AWS_ACCESS_KEY_ID"]);
     let keyless = verify("gs://runs/a", &[("GOOGLE_SERVICE_ACCOUNT", "/nowhere")]);
     expect(&keyless, 10, &["gs://runs"]);
+}
+
+/// A store whose bucket `runs` has the files below a folder; one of this name comes too late.
+async fn store(dir: PathBuf, late: &'static str) -> MockServer {
+    let server = MockServer::start().await;
+    let answer = move |request: &Request| {
+        let asked = |name: &str| {
+            let mut pairs = request.url.query_pairs();
+            let found = pairs.find(|(key, _)| **key == *name);
+            found.map(|(_, value)| value.into_owned())
+        };
+        if asked("list-type").is_some() {
+            let below = asked("prefix").unwrap_or_default();
+            let mut listed = String::new();
+            for (name, bytes) in files(&dir) {
+                if name.starts_with(&below) {
+                    let size = bytes.len();
+                    let _ = write!(
+                        listed,
+                        "<Contents><Key>{name}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><Size>{size}</Size></Contents>"
+                    );
+                }
+            }
+            let text = format!(
+                "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>false</IsTruncated>{listed}</ListBucketResult>"
+            );
+            return ResponseTemplate::new(200).set_body_raw(text, "application/xml");
+        }
+        let name = request.url.path().trim_start_matches("/runs/");
+        let Ok(bytes) = std::fs::read(dir.join(name)) else {
+            return ResponseTemplate::new(404);
+        };
+        let found = ResponseTemplate::new(200)
+            .insert_header("last-modified", "Thu, 01 Jan 2026 00:00:00 GMT")
+            .insert_header("etag", "\"one\"")
+            .set_body_bytes(bytes);
+        if name.ends_with(late) {
+            return found.set_delay(Duration::from_mins(5));
+        }
+        found
+    };
+    let mock = Mock::given(any()).respond_with(answer);
+    mock.mount(&server).await;
+    server
+}
+
+fn keys(uri: &str) -> [(&str, &str); 4] {
+    [
+        ("AWS_ACCESS_KEY_ID", "k"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_ENDPOINT", uri),
+        ("AWS_ALLOW_HTTP", "true"),
+    ]
+}
+
+/// Hidden intents lie in it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_copy_of_a_stored_run_is_its_users_alone_and_goes_with_a_signal() {
+    let scene = Scene::new();
+    scene.write("stored/a/outline.json", "{}");
+    scene.write("stored/a/manifest.json", "{}");
+    let store = store(scene.path("stored"), "manifest.json").await;
+    let uri = store.uri();
+    for signal in [Signal::TERM, Signal::INT] {
+        let copies = scene.path("copies");
+        std::fs::create_dir_all(&copies).unwrap();
+        let mut looking = scene
+            .command(&["verify", "s3://runs/a"])
+            .envs(keys(&uri))
+            .env("TMPDIR", &copies)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let copy = || std::fs::read_dir(&copies).unwrap().next();
+        let is_fetched = || {
+            let copy = copy().map(|copy| copy.unwrap().path());
+            copy.is_some_and(|copy| copy.join("a/outline.json").exists())
+        };
+        while !is_fetched() {
+            assert!(looking.try_wait().unwrap().is_none(), "it has ended");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let made = copy().unwrap().unwrap().metadata().unwrap();
+        assert_eq!(made.permissions().mode() & 0o777, 0o700);
+        kill_process(Pid::from_child(&looking), signal).unwrap();
+        assert_eq!(looking.wait().unwrap().code(), Some(130), "{signal:?}");
+        assert!(copy().is_none(), "{signal:?}: the copy stays");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_told_of_a_stored_run_names_its_place_and_not_the_copy() {
+    let scene = Scene::new();
+    scene.play("stored/a", &["--agent", "nop", "--runs", "1"]);
+    copy(&scene.path("stored/a"), &scene.path("b"));
+    scene.write("stored/a/added", "later");
+    let store = store(scene.path("stored"), "no such file").await;
+    let uri = store.uri();
+    for args in [
+        &["export", "s3://runs/a", "--format", "jsonl", "--out", "out"][..],
+        &["compare", "s3://runs/a", "b"],
+        &["report", "s3://runs/a"],
+    ] {
+        let output = tokio::task::block_in_place(|| scene.run_with(args, &keys(&uri)));
+        expect(&output, 0, &[]);
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = flowed(&(printed + &stderr(&output)));
+        assert!(!said.contains("pibench-store-"), "{args:?}: {said}");
+        let told = "s3://runs/a was changed since it was sealed";
+        let what_to_do = "`pibench-host verify s3://runs/a`";
+        assert!(said.contains(told) && said.contains(what_to_do), "{said}");
+    }
 }
 
 #[test]
@@ -958,6 +1074,8 @@ fn manifests_for_kubernetes_ask_for_no_privilege_and_name_a_secret() {
         "args: [\"verify\",\"/runs/spring/run/nop\"]",
         "args: [\"verify\",\"/runs/spring/run/cheat\"]",
         "mountPath: \"/runs\"",
+        // The volume itself is root's: what the program makes in it is its own.
+        "{name: PIBENCH_CACHE, value: /cache/pibench-host}",
         "capabilities: {drop: [ALL]}",
         "secretRef: {name: spring-keys, optional: true}",
     ] {

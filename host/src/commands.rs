@@ -29,6 +29,7 @@ mod prompts;
 mod publish;
 mod report;
 mod review;
+mod room;
 mod run;
 mod schema;
 mod script;
@@ -45,7 +46,7 @@ mod verified;
 mod verify;
 mod view;
 
-use std::io::IsTerminal;
+use std::io::{self, ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -54,6 +55,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
 use self::stored::Stored;
+use crate::address_space;
 use crate::cli::{Cli, Command, SettingArgs, TalkArgs};
 use crate::embedded;
 use crate::exit::{Exit, Failure, OrExit};
@@ -75,6 +77,7 @@ use tempfile::TempDir;
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     // Nothing is said before.
     let _ = TALK.set(cli.talk);
+    room::check(&cli.command)?;
     hold_identities(&cli.identity)?;
     if embedded::archive().is_some() {
         pibench_acp::set_bridge(|| embedded::hollow(&cache_dir()));
@@ -200,6 +203,7 @@ fn show_problems(problems: &[Problem]) {
 
 /// What this program has here.
 fn machine() -> Result<Machine, Failure> {
+    room::check_files()?;
     let compiler = std::env::current_exe()
         .context("find the program itself")
         .or_exit(Exit::Io)?;
@@ -222,7 +226,7 @@ fn machine() -> Result<Machine, Failure> {
             .ok()
             .or_else(|| talk().filter().map(str::to_owned))
             .unwrap_or_default(),
-        most: open_files::episodes(),
+        most: open_files::episodes().min(address_space::episodes()),
         node: node(),
         suite,
         tell,
@@ -258,9 +262,16 @@ fn tell(notice: Notice<'_>) {
             "Plugin {plugin} asks for {}, which the policy does not grant.",
             asked.join(", ")
         ),
-        Notice::OpenFiles { asked, most } => pibench_report::tell!(
-            "There are not enough open files for {asked} episodes at once (`ulimit -Hn`): {most} are played at once."
-        ),
+        Notice::Fewer { asked, most } => {
+            let (lacking, bound) = if open_files::episodes() > most {
+                ("is not enough address space", "ulimit -Hv")
+            } else {
+                ("are not enough open files", "ulimit -Hn")
+            };
+            pibench_report::tell!(
+                "There {lacking} for {asked} episodes at once (`{bound}`): {most} are played at once."
+            );
+        }
     }
 }
 
@@ -296,15 +307,26 @@ const EMBEDDED: &str = "tasks/suite.toml";
 fn unpack(cache: &Path) -> Result<Option<PathBuf>, Failure> {
     let archive = embedded::archive();
     let folder = archive.map(|archive| embedded::unpack(archive, cache));
-    folder
-        .transpose()
-        .with_context(|| {
-            let cache = cache.display();
-            format!(
-                "unpack the built-in suite and plugins into {cache}; name another folder by PIBENCH_CACHE"
-            )
-        })
-        .or_exit(Exit::Io)
+    folder.transpose().map_err(|error| {
+        let exit = unusable(&error);
+        let cache = cache.display();
+        let error = anyhow::Error::new(error).context(format!(
+            "unpack the built-in suite and plugins into {cache}; name another folder by PIBENCH_CACHE"
+        ));
+        Failure { exit, error }
+    })
+}
+
+/// The exit of a cache that cannot be used: whose folder it is stays so until another is named, and a disk may have room later.
+fn unusable(error: &io::Error) -> Exit {
+    match error.kind() {
+        ErrorKind::PermissionDenied
+        | ErrorKind::ReadOnlyFilesystem
+        | ErrorKind::AlreadyExists
+        | ErrorKind::NotADirectory
+        | ErrorKind::InvalidData => Exit::InvalidInput,
+        _ => Exit::Io,
+    }
 }
 
 /// The suite's file where the command line names none: the checkout's, else the one that the program carries.
@@ -355,7 +377,11 @@ fn cache_dir() -> PathBuf {
     folder("PIBENCH_CACHE")
         .or_else(xdg)
         .or_else(home)
-        .unwrap_or_else(|| std::env::temp_dir().join("pibench-host-cache"))
+        // Everybody makes folders there: each user has an own one.
+        .unwrap_or_else(|| {
+            let user = rustix::process::geteuid().as_raw();
+            std::env::temp_dir().join(format!("pibench-host-cache-{user}"))
+        })
 }
 
 /// Refuses the place of something new where anything lies, before the work is done.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use pibench_embedded::Archive;
-use pibench_sandbox::cache_usable;
+use pibench_sandbox::{cache_files, cache_usable};
 
 static CARRIED: OnceLock<&[u8]> = OnceLock::new();
 
@@ -26,18 +26,30 @@ pub const PLUGINS: &str = "plugins";
 /// The suite's file, likewise.
 pub const SUITE: &str = "suite/suite.toml";
 
-/// The folder of the archive's files in the cache, named after their digest: other contents have another folder.
+/// The folder of the archive's files in the cache, named after their digest: other contents have another folder. What lies there
+/// is taken only where nobody but this user can have put it there, and all of it.
 pub fn unpack(archive: Archive<'_>, cache: &Path) -> io::Result<PathBuf> {
     let folder = cache.join(format!("embedded-{}", &archive.digest()[..16]));
-    if folder.is_dir() {
-        return Ok(folder);
+    if !folder.is_dir() {
+        cache_usable(cache)?;
+        match archive.unpack("", &folder) {
+            // Another process was faster.
+            Err(_) if folder.is_dir() => {}
+            unpacked => unpacked?,
+        }
     }
-    cache_usable(cache)?;
-    match archive.unpack("", &folder) {
-        // Another process was faster.
-        Err(_) if folder.is_dir() => Ok(folder),
-        unpacked => unpacked.map(|()| folder),
+    let found = cache_files(cache, &folder)?;
+    for (path, size) in archive.sizes()? {
+        if found.get(&path) != Some(&size) {
+            let (path, folder) = (folder.join(path), folder.display());
+            let reason = format!(
+                "{} is not what was unpacked there; remove {folder}",
+                path.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
     }
+    Ok(folder)
 }
 
 /// This program without the archive, in the cache: what agents are shown of it. Made once, and named after the program's contents.
@@ -48,7 +60,10 @@ pub fn hollow(cache: &Path) -> io::Result<PathBuf> {
     };
     let digest = blake3::hash(&std::fs::read(&program)?).to_hex();
     let copy = cache.join(format!("bridge-{}", &digest[..16]));
-    if !copy.is_file() {
+    if copy.is_file() {
+        // Agents are handed it to run.
+        cache_files(cache, &copy)?;
+    } else {
         cache_usable(cache)?;
         archive.write_without(&program, &copy)?;
     }

@@ -25,7 +25,8 @@ pub enum Exit {
     JudgeFaults,
     /// Finished, with failures of models.
     ModelFaults,
-    /// A model's server or a store rejects what it is asked; `run --resume` goes on when that is mended.
+    /// A model's server or a store rejects what it is asked, or the process has no room for an episode; `run --resume` goes on when
+    /// that is mended.
     Setup,
     /// Interrupted by the user.
     Interrupted,

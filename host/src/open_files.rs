@@ -13,6 +13,9 @@ const PER_EPISODE: u64 = 8;
 /// Files that the process has whatever it plays: its threads', the log, the lock, plugins that are loaded.
 const REST: u64 = 64;
 
+/// With fewer not every episode can be played, and with a third of them threads wait for ever.
+pub const LEAST: u64 = REST;
+
 /// More would not be used: the memory for so many episodes ends first.
 const MOST: u64 = 1 << 20;
 
@@ -38,9 +41,13 @@ pub fn make_room() {
     }
 }
 
+/// Files that this process may have open.
+pub fn bound() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(MOST)
+}
+
 /// Episodes at once that there are open files for; at least one.
 pub fn episodes() -> usize {
-    let bound = getrlimit(Resource::Nofile).current.unwrap_or(MOST);
-    let episodes = bound.saturating_sub(REST) / PER_EPISODE;
+    let episodes = bound().saturating_sub(REST) / PER_EPISODE;
     usize::try_from(episodes).unwrap_or(usize::MAX).max(1)
 }

@@ -5,6 +5,7 @@ use camino::Utf8Path;
 use serde_json::json;
 
 use super::report::{check_one, failure};
+use super::stored;
 use crate::cli::CompareArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::vocabulary::Ablation;
@@ -52,6 +53,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         let changed = RunFolder::changed_since_sealed(dir.as_std_path());
         cautions.extend(changed.or_exit(Exit::InvalidInput)?);
     }
+    let cautions: Vec<String> = cautions.iter().map(|text| stored::name(text)).collect();
     if *json {
         let mut found = serde_json::to_value(&found).or_exit(Exit::Bug)?;
         found["cautions"] = json!(cautions);
@@ -79,5 +81,6 @@ fn name(dir: &Utf8Path, run: &RunRecord) -> String {
     } else {
         ""
     };
+    let dir = stored::name(dir.as_str());
     format!("{dir} ({}{marks}{ablated}{prompt}{cut})", results.agent)
 }

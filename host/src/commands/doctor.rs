@@ -8,7 +8,7 @@ mod plugins;
 
 use serde::Serialize;
 
-use super::{load_suite, machine};
+use super::{load_suite, machine, room};
 use crate::cli::DoctorArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{Guests, search};
@@ -63,6 +63,13 @@ impl Finding {
 
 /// Prints what was found, a line for each check.
 pub(super) fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
+    let lacking = room::lacking();
+    let lacking = lacking.map(|lack| Finding::problem(lack.what, lack.found, lack.remedy));
+    let lacking: Vec<Finding> = lacking.collect();
+    if !lacking.is_empty() {
+        // Nothing else can be looked at without.
+        return print(&lacking, args.json);
+    }
     let suite = load_suite(&args.settings)?;
     let machine = machine()?;
     let dirs = search(&machine, args.settings.plugins.as_deref())?;
@@ -76,15 +83,20 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         findings.extend(models::ask(&machine, &suite, own)?);
     }
     findings.push(machine::cache(&machine.cache));
-    findings.push(machine::open_files(&suite, machine.most));
+    findings.push(machine::open_files(&suite));
+    findings.extend(machine::addresses(&suite));
     findings.push(machine::disk(&args.out));
-    if args.json {
-        println!("{}", serde_json::to_string(&findings).or_exit(Exit::Bug)?);
+    print(&findings, args.json)
+}
+
+fn print(findings: &[Finding], json: bool) -> Result<Exit, Failure> {
+    if json {
+        println!("{}", serde_json::to_string(findings).or_exit(Exit::Bug)?);
     } else {
         let rows: Vec<[String; 3]> = findings.iter().map(row).collect();
         print!("{}", listing(&rows));
     }
-    Ok(if is_sound(&findings) {
+    Ok(if is_sound(findings) {
         Exit::Complete
     } else {
         Exit::InvalidInput

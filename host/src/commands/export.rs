@@ -5,6 +5,7 @@ use anyhow::anyhow;
 use super::check_new;
 use super::publish::refuse_in_clear;
 use super::report::failure;
+use super::stored::name;
 use crate::cli::ExportArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::RunFolder;
@@ -48,7 +49,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
         Err(error).or_exit(exit)
     })?;
     for changed in changed {
-        pibench_report::tell!("{}", paragraph(&changed));
+        pibench_report::tell!("{}", paragraph(&name(&changed)));
     }
     for path in written {
         println!("{}", path.display());

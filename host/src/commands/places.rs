@@ -36,13 +36,31 @@ pub(super) fn refuse_foreign(command: &mut Command) -> Result<(), Failure> {
 }
 
 fn check_stored(path: &Utf8Path, is_written: bool) -> Result<(), Failure> {
-    if !has_scheme(path) || is_stored(path.as_str()) {
+    let verb = if is_written { "write to" } else { "read" };
+    if is_stored(path.as_str()) {
+        return check_parts(path, verb);
+    }
+    if !has_scheme(path) {
         return Ok(());
     }
-    let verb = if is_written { "write to" } else { "read" };
     let wanted =
         format!("a folder of this machine, or a place in a store: BUCKET/PATH behind {STORES}");
     refused(verb, path, &wanted)
+}
+
+/// A store has objects of any name, and no folder above one: what a path of this machine would mean by such a part is nowhere.
+fn check_parts(path: &Utf8Path, verb: &str) -> Result<(), Failure> {
+    let below = path.as_str().split_once("://").map_or("", |(_, rest)| rest);
+    let mut parts = below.trim_end_matches('/').split('/');
+    // An address may write a point otherwise.
+    let plain = |part: &str| part.to_ascii_lowercase().replace("%2e", ".");
+    if parts.all(|part| !["", ".", ".."].contains(&plain(part).as_str())) {
+        return Ok(());
+    }
+    Err(anyhow!(
+        "{verb} {path}: want no part of a place in a store that is empty, `.` or `..`; name BUCKET/PATH as it lies there"
+    ))
+    .or_exit(Exit::Usage)
 }
 
 fn refused(verb: &str, path: &Utf8Path, wanted: &str) -> Result<(), Failure> {
@@ -167,6 +185,29 @@ fn local(command: &Command) -> Vec<&Utf8Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_in_a_store_has_no_part_that_leads_elsewhere() {
+        for path in [
+            "s3://buck/a b/ü/../x",
+            "s3://buck/./x",
+            "gs://buck//x",
+            "az:///x",
+            "s3://",
+            "s3://buck/%2E./x",
+        ] {
+            let refused = check_stored(Utf8Path::new(path), true).unwrap_err();
+            assert_eq!(refused.exit, Exit::Usage, "{path}");
+            assert!(refused.reason().contains(path), "{}", refused.reason());
+        }
+        for path in [
+            "s3://buck/a b/ü/x",
+            "s3://buck/.a/..b/",
+            "abfs://box@account/x",
+        ] {
+            check_stored(Utf8Path::new(path), true).unwrap();
+        }
+    }
 
     #[test]
     fn an_address_is_told_from_a_path() {

@@ -1,11 +1,15 @@
 //! Run folders in an object store, given as `s3://BUCKET/PATH` and the like: every command works on a copy on this machine,
 //! and what it writes goes to the store as it is written.
 
+use std::io;
 use std::sync::OnceLock;
 
 use anyhow::anyhow;
 use camino::Utf8PathBuf;
+use pibench_engine::stop::Scheduler;
 use pibench_store::{Checkout, StoreError, Wanted, is_stored};
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::part::place;
 use super::places::{Place, places};
@@ -33,12 +37,22 @@ impl Stored {
         let mut stored = Self::default();
         let mut names = Vec::new();
         let blobs = !matches!(command, Command::Show(_));
+        let interrupted = match command {
+            // It hears signals itself.
+            Command::Run(_) => None,
+            // Ctrl-C is how it ends.
+            Command::View(_) => Some(Exit::Complete),
+            _ => Some(Exit::Interrupted),
+        };
         for Place { path, is_written } in places(command) {
             if !is_stored(path.as_str()) {
                 continue;
             }
             let url = path.as_str().trim_end_matches('/').to_owned();
             let (above, name) = split(&url)?;
+            if let (true, Some(interrupted)) = (stored.is_empty(), interrupted) {
+                end_by_signals(interrupted).or_exit(Exit::Io)?;
+            }
             let wanted = Wanted {
                 part: Some(name.clone()),
                 blobs,
@@ -69,6 +83,25 @@ impl Stored {
         let mut checkouts = self.checkouts.iter();
         checkouts.try_for_each(|checkout| checkout.refresh().or_exit(Exit::Io))
     }
+}
+
+/// From now on a signal ends the process only after the copies, with the exit of Ctrl-C or of one that a scheduler ends.
+fn end_by_signals(interrupted: Exit) -> io::Result<()> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let entered = runtime.enter();
+    let mut scheduler = Scheduler::heard()?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    drop(entered);
+    std::thread::Builder::new().spawn(move || {
+        let exit = runtime.block_on(async {
+            tokio::select! {
+                () = scheduler.says_stop() => Exit::Interrupted,
+                _ = interrupt.recv() => interrupted,
+            }
+        });
+        pibench_store::end(exit.code())
+    })?;
+    Ok(())
 }
 
 /// A text in which places stand, with those that were given in place of their copies.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -116,9 +116,21 @@ impl<'a> Archive<'a> {
         self.write(prefix, to, 0o644)
     }
 
+    /// Bytes of each file, by its path below the archive's root.
+    pub fn sizes(&self) -> io::Result<BTreeMap<PathBuf, u64>> {
+        let files = self.index()?.files.into_iter();
+        Ok(files
+            .map(|file| (PathBuf::from(file.path), file.size as u64))
+            .collect())
+    }
+
+    fn index(&self) -> io::Result<Index> {
+        let packed = &self.bytes[HEAD..HEAD + self.index];
+        Ok(serde_json::from_slice(&zstd::decode_all(packed)?)?)
+    }
+
     fn write(&self, prefix: &str, to: &Path, mode: u32) -> io::Result<()> {
-        let index: Index =
-            serde_json::from_slice(&zstd::decode_all(&self.bytes[HEAD..HEAD + self.index])?)?;
+        let index = self.index()?;
         let wanted = |file: &Packed| file.path.starts_with(prefix);
         let mut at = HEAD + self.index;
         let mut frames = Vec::new();
@@ -147,7 +159,9 @@ fn cut() -> io::Error {
 
 fn put(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        // Others may not write there, whatever else the user lets them.
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o755).create(folder)?;
     }
     let mut file = fs::File::create(path)?;
     file.write_all(content)?;
@@ -355,6 +369,12 @@ mod tests {
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&to.join("plugins/lock")), 0o444);
         assert_eq!(mode(&to), 0o700);
+        assert_eq!(mode(&to.join("suite/deep")) & 0o022, 0);
+        let sizes = archive.sizes().unwrap();
+        assert_eq!(sizes.len(), found.len());
+        for (path, size) in sizes {
+            assert_eq!(to.join(path).metadata().unwrap().len(), size);
+        }
         assert!(archive.unpack("", &to).is_err(), "it is there");
         let exported = dir.path().join("exported");
         fs::create_dir(&exported).unwrap();

@@ -2,6 +2,7 @@
 //! the rule verdicts that its graders give there. It compares nothing and writes nothing to the run folder.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use camino::Utf8Path;
@@ -72,7 +73,10 @@ pub(super) struct Graded {
 
 /// Where nothing stays. An error names the place and what chooses it.
 pub fn make_temporary_folder() -> Result<tempfile::TempDir, String> {
-    tempfile::tempdir()
+    // It may hold what is hidden.
+    tempfile::Builder::new()
+        .permissions(PermissionsExt::from_mode(0o700))
+        .tempdir()
         .map_err(|error| format!("make a temporary folder: {error}; TMPDIR names another place"))
 }
 

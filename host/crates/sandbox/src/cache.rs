@@ -2,6 +2,7 @@
 //! trusts what it deserializes, so a stranger's file would be a stranger's machine code.
 
 pub(super) mod known;
+mod own;
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,6 +11,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+pub use own::files;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -127,14 +129,7 @@ fn open(dir: &Path) -> std::io::Result<Opened> {
         .recursive(true)
         .mode(0o700)
         .create(dir)?;
-    let metadata = fs::symlink_metadata(dir)?;
-    let trusted =
-        metadata.is_dir() && metadata.mode() & 0o022 == 0 && metadata.uid() == owner(dir)?;
-    if !trusted {
-        return Err(std::io::Error::other(
-            "the folder is a link, or others may write to it",
-        ));
-    }
+    own::check(dir, own::user(dir))?;
     Ok(Opened {
         key: key(dir)?,
         dir: dir.to_owned(),

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use rustix::process::{Resource, getrlimit};
 use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
     RegallocAlgorithm,
@@ -77,6 +78,15 @@ impl Profile {
     }
 }
 
+/// Bytes of address space that an episode may need where that is bounded. A linear memory reserves 4 GiB and 64 MiB of guards; an
+/// episode may have one for each of its apps and graders, one for its shell and one for Python; the rest is the program's own.
+pub const SPACE_OF_AN_EPISODE: u64 = 80 << 30;
+
+/// Bytes of address space that this process may have; None where nothing bounds it.
+pub fn address_space() -> Option<u64> {
+    getrlimit(Resource::As).current
+}
+
 /// Instances that a pool can hold beyond those that have a seat: one that is dropped gives back its seat first.
 const SLACK: usize = 5;
 
@@ -126,9 +136,11 @@ pub(super) enum Effort {
 
 /// An engine of a profile.
 ///
-/// Falls back to on-demand allocation where the address space is too small for the pool.
+/// Allocates on demand where the address space is bounded, as the pool of one profile would leave nothing to the others, and where
+/// it is too small for the pool.
 fn build(profile: Profile, allocation: Allocation) -> wasmtime::Result<Engine> {
-    let engine = match allocation.places(profile) {
+    let places = allocation.places(profile);
+    let engine = match places.filter(|_| address_space().is_none()) {
         None => compiler(profile, Effort::Full)?,
         Some(places) => Engine::new(&config(profile, Some(places))).or_else(|error| {
             tracing::warn!(%error, "no pooling allocator; guests are instantiated on demand");
@@ -264,7 +276,15 @@ impl Engines {
 
 #[cfg(test)]
 mod tests {
+    use super::super::limits::OF_AN_EPISODE;
     use super::*;
+
+    #[test]
+    fn a_bounded_address_space_has_room_for_every_memory_of_an_episode() {
+        const MEMORY: u64 = (4 << 30) + (64 << 20);
+        let memories = OF_AN_EPISODE as u64 + 2;
+        assert!(memories * MEMORY + (4 << 30) < SPACE_OF_AN_EPISODE);
+    }
 
     #[test]
     fn a_pool_is_larger_than_all_live_stores_of_its_guests() {

@@ -284,7 +284,7 @@ impl Kind {
 
 /// Apps, graders and readers of documents that one episode has at once, generously: whoever has more takes the place of an
 /// app between two calls.
-const OF_AN_EPISODE: usize = 16;
+pub(super) const OF_AN_EPISODE: usize = 16;
 
 /// The limits of all guests of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -15,6 +15,7 @@ use futures::FutureExt as _;
 use jiff::civil::DateTime;
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng as _, SeedableRng as _, TryRng};
+use rustix::io::Errno;
 use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::{Component, ResourceTable};
 use wasmtime::{CallHook, Engine, ResourceLimiter, Store, UpdateDeadline};
@@ -409,6 +410,14 @@ pub(super) fn fault(error: &wasmtime::Error, refused_memory: bool, limits: Limit
             };
         }
         None => {}
+    }
+    // What the system denies the host is none of the guest's doing.
+    if error.downcast_ref() == Some(&Errno::NOMEM) {
+        return GuestFault::Host {
+            reason: bounded(&format!(
+                "{error:#}; `ulimit -v` shows what bounds the address space"
+            )),
+        };
     }
     // That of a guest which this one waited for.
     if let Some(fault) = error.downcast_ref::<GuestFault>() {

@@ -11,7 +11,10 @@
 mod remote;
 mod sender;
 
-use std::sync::Arc;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use tempfile::TempDir;
 
@@ -47,7 +50,22 @@ pub struct Wanted {
     pub blobs: bool,
 }
 
-/// A folder of this machine that has what a place in a store has. It goes with this value.
+/// The copies that were made. It is read while anything is written into one, so that whoever takes them away ends that.
+static COPIES: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
+
+/// Attempts to take a copy away into which a command writes as well.
+const ATTEMPTS: usize = 16;
+
+/// Takes every copy away and ends the process with this exit code: where a signal would end it.
+pub fn end(code: u8) -> ! {
+    let copies = COPIES.write().unwrap_or_else(PoisonError::into_inner);
+    for copy in &*copies {
+        let _ = (0..ATTEMPTS).any(|_| fs::remove_dir_all(copy).is_ok() || !copy.exists());
+    }
+    std::process::exit(code.into())
+}
+
+/// A folder of this machine that has what a place in a store has. It is its user's alone, and goes with this value.
 #[derive(Debug)]
 pub struct Checkout {
     dir: TempDir,
@@ -67,10 +85,14 @@ impl Checkout {
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, StoreError> {
         let remote = Arc::new(Remote::open(url, environment)?);
+        let mut copies = COPIES.write().unwrap_or_else(PoisonError::into_inner);
         let dir = tempfile::Builder::new()
             .prefix("pibench-store-")
+            .permissions(fs::Permissions::from_mode(0o700))
             .tempdir()
             .map_err(|source| StoreError::Disk { source })?;
+        copies.push(dir.path().to_owned());
+        drop(copies);
         let checkout = Self {
             dir,
             remote,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt, stream};
@@ -19,7 +19,7 @@ use object_store::{
 use tokio::runtime::Runtime;
 use url::Url;
 
-use super::Wanted;
+use super::{COPIES, Wanted};
 
 /// Requests at a time.
 const AT_ONCE: usize = 32;
@@ -197,6 +197,7 @@ impl Remote {
             }
             Ok::<_, StoreError>(())
         })?;
+        let _kept = COPIES.read().unwrap_or_else(PoisonError::into_inner);
         make_folders(dir, 3).map_err(|source| StoreError::Disk { source })
     }
 
@@ -545,6 +546,7 @@ fn is_kept(file: &Path, path: &Path, size: u64) -> bool {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let _kept = COPIES.read().unwrap_or_else(PoisonError::into_inner);
     let written = || {
         let dir = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(dir)?;

@@ -1,4 +1,4 @@
-//! What the machine offers: a cache folder, open files, room on the disk.
+//! What the machine offers: a cache folder, open files, address space, room on the disk.
 
 use std::path::Path;
 
@@ -6,8 +6,10 @@ use camino::Utf8Path;
 use rustix::fs::statvfs;
 
 use super::Finding;
+use crate::{address_space, open_files};
+use pibench_core::count::count;
 use pibench_engine::plan::at_once;
-use pibench_sandbox::cache_size;
+use pibench_sandbox::{cache_size, engine};
 use pibench_suite::suite::Suite;
 
 /// Bytes that a run folder easily has: below this, one may not find room.
@@ -28,14 +30,26 @@ pub(super) fn cache(dir: &Path) -> Finding {
     }
 }
 
-pub(super) fn open_files(suite: &Suite, most: usize) -> Finding {
+pub(super) fn open_files(suite: &Suite) -> Finding {
+    room("open files", "ulimit -Hn", open_files::episodes(), suite)
+}
+
+/// None where nothing bounds the address space.
+pub(super) fn addresses(suite: &Suite) -> Option<Finding> {
+    let most = address_space::episodes();
+    engine::address_space().map(|_| room("addresses", "ulimit -Hv", most, suite))
+}
+
+/// Whether there is enough of something for as many episodes as are to be played at once.
+fn room(check: &'static str, bound: &str, most: usize, suite: &Suite) -> Finding {
     let wanted = at_once(suite);
-    let found = format!("enough for {most} episodes at once, and {wanted} are to be played");
+    let enough = count(most, "episode");
+    let found = format!("enough for {enough} at once, and {wanted} are to be played");
     if wanted > most {
-        let remedy = format!("{most} are played at once; raise the bound that `ulimit -Hn` shows");
-        return Finding::warning("open files", found, remedy);
+        let remedy = format!("{most} are played at once; raise the bound that `{bound}` shows");
+        return Finding::warning(check, found, remedy);
     }
-    Finding::ok("open files", found)
+    Finding::ok(check, found)
 }
 
 /// Where a run folder would be made: in the nearest folder above it that is there.

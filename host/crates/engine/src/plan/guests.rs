@@ -23,7 +23,7 @@ use pibench_signature::AllowedSigners;
 use pibench_suite::load;
 use pibench_suite::load::LoadedPolicy;
 use pibench_suite::manifest::PolicyFile;
-use pibench_suite::suite::{Persona, Suite};
+use pibench_suite::suite::{Persona, Session, Suite};
 
 /// The plugins of the agent's own tools, which every suite has. The largest last.
 pub const OF_TOOLS: [&str; 3] = [DOCUMENT, SHELL, PYTHON];
@@ -67,20 +67,20 @@ impl Guests {
         })
     }
 
-    /// Loads the plugins that the suite needs, so that a missing one is told before anything is played; of which personas
-    /// anything is `played` says which can wait. Those of the agent's own tools are looked for only: with `beside`, what is the
+    /// Loads the plugins that the suite needs, so that a missing one is told before anything is played; the personas and sessions
+    /// that are played say which can wait. Those of the agent's own tools are looked for only: with `beside`, what is the
     /// program's own and not compiled yet is compiled while the first turns play, and the others quickly, to be compiled again
     /// then. Trials play on the threads that would compile, so theirs are compiled before. What one asked for and did not get is
     /// told.
-    pub(super) fn load_marks<'a>(
+    pub(super) fn load_marks(
         &self,
         machine: &Machine,
         suite: &Suite,
-        played: impl Iterator<Item = &'a Persona>,
+        (personas, sessions): (&[String], &[String]),
         beside: bool,
     ) -> Result<BTreeMap<String, PluginMark>, PlanError> {
         let needed = suite.plugin_names();
-        let played: BTreeSet<String> = played.flat_map(Persona::plugin_names).collect();
+        let played = used(suite, personas, sessions);
         // The largest first.
         let own = OF_TOOLS.into_iter().rev();
         let own = own.filter(|name| !needed.contains(*name));
@@ -94,10 +94,7 @@ impl Guests {
             beside && self.plugins.is_soon_there(name) || self.plugins.is_compiled(name)
         };
         let fresh = needed.iter().map(String::as_str).filter(|name| {
-            !OF_TOOLS.contains(name)
-                && self.plugins.is_there(name)
-                && !later.contains(name)
-                && !is_compiled(name)
+            self.plugins.is_there(name) && !later.contains(name) && !is_compiled(name)
         });
         let fresh: Vec<&str> = fresh.collect();
         // Reading and hashing some 100 MB is most of the start of a run.
@@ -173,13 +170,15 @@ impl Guests {
     }
 
     /// Whether the first turn can do without: an app of the program's own that no persona has of which anything is played, and
-    /// whose tools can be named all the same; or one of the agent's tools that is compiled beside. Of others' it is told here
-    /// whether they can be loaded.
+    /// whose tools can be named all the same; or one of the agent's tools that is compiled beside, or that no rule needs. Of
+    /// others' it is told here whether they can be loaded.
     fn can_wait(&self, name: &str, played: &BTreeSet<String>, beside: bool) -> bool {
         let papers = self.plugins.papers(name);
         let own = papers.is_ok_and(|papers| papers.pinned && papers.origin == Origin::Own);
-        let of_tools = || OF_TOOLS.contains(&name) && !self.plugins.is_compiled(name);
-        let unused = || !played.contains(name) && self.plugins.described(name).is_some();
+        let is_of_tools = OF_TOOLS.contains(&name);
+        let of_tools = || is_of_tools && !self.plugins.is_compiled(name);
+        let is_told = || is_of_tools || self.plugins.described(name).is_some();
+        let unused = || !played.contains(name) && is_told();
         own && (unused() || beside && of_tools())
     }
 
@@ -209,6 +208,19 @@ impl Guests {
         let dirs = self.dirs.iter();
         dirs.map(|dir| dir.display().to_string()).collect()
     }
+}
+
+/// The apps of the personas that are played, and the graders of their chosen sessions: those that these depend on have no rules.
+/// Empty lists leave nothing out.
+fn used(suite: &Suite, personas: &[String], sessions: &[String]) -> BTreeSet<String> {
+    let is_chosen = |session: &&Session| sessions.is_empty() || sessions.contains(&session.id);
+    let played: Vec<&Persona> = suite.played(personas, sessions).collect();
+    let apps = played.iter().flat_map(|persona| persona.app_names());
+    let chosen = played
+        .iter()
+        .flat_map(|persona| persona.sessions.iter().filter(is_chosen));
+    let graders = chosen.flat_map(Session::graders).map(str::to_owned);
+    apps.chain(graders).collect()
 }
 
 /// The plugins of a suite's `[plugins]` and of folders, on the operator's terms. `lock` is the suite's.

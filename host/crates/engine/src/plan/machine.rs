@@ -17,7 +17,7 @@ pub struct Machine {
     pub compiler: PathBuf,
     /// Filters what a run's log says on stderr too, as tracing's directives.
     pub stderr: String,
-    /// Episodes at once that there are open files for.
+    /// Episodes at once that there are open files and address space for.
     pub most: usize,
     /// Its name, for those who follow a run of many machines.
     pub node: String,
@@ -47,6 +47,6 @@ pub enum Notice<'a> {
         plugin: &'a str,
         asked: &'a [&'static str],
     },
-    /// More episodes at once were asked for than there are open files for.
-    OpenFiles { asked: usize, most: usize },
+    /// More episodes at once were asked for than the process has room for.
+    Fewer { asked: usize, most: usize },
 }

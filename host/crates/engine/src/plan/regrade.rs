@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::answers::offline;
 use super::cast::{Names, UNKNOWN, cast, clients, recorded};
-use super::reopen::{assignments, load, plugin_dirs, same_rules, suite_file};
+use super::reopen::{assignments, load, of_folder, plugin_dirs, same_rules, suite_file};
 use super::resolve::absolute;
 use super::{Answers, Guests, Machine, Made, Plan, PlanError, Roles};
 use crate::role::prompts::Prompts;
@@ -57,7 +57,7 @@ pub fn regrade(
     let dirs = own.into_iter().chain(plugin_dirs(machine, &was)).collect();
     let guests = Guests::of(machine, &suite, dirs, policy.as_deref())?;
     guests.decide(&suite)?;
-    let graded = suite.played(&was.personas, &was.sessions);
+    let graded = (&*was.personas, &*was.sessions);
     let manifest = Manifest {
         version: VERSION,
         host: env!("CARGO_PKG_VERSION").into(),
@@ -245,7 +245,7 @@ struct Taken {
 fn folder(out: &Utf8Path, manifest: &Manifest, played: &RunFolder) -> Result<RunFolder, PlanError> {
     if !out.exists() {
         return RunFolder::create_as(out.as_std_path(), manifest, played.root(), false)
-            .map_err(PlanError::disk);
+            .map_err(of_folder);
     }
     let opened = RunFolder::open(out.as_std_path()).map_err(|source| Taken {
         out: out.to_owned(),

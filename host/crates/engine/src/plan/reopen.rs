@@ -368,13 +368,15 @@ impl Opened {
         } = self;
         let agent_prompts = Names::played(manifest).agent_prompts(prompts)?;
         let then = manifest.scaffold_prompt_digest.as_ref();
-        let played = suite.played(&manifest.personas, &manifest.sessions);
+        let played = (&*manifest.personas, &*manifest.sessions);
+        // What is played on is played as it was begun.
+        let beside = verb == GO_ON;
         let now = Manifest {
             suite_digest: suite.digest.clone(),
             suite_parts: suite.parts.clone(),
             prompts_digest: prompts.digest().to_owned(),
             scaffold_prompt_digest: then.map(|_| agent_prompts.digest()),
-            plugins: guests.load_marks(machine, suite, played, false)?,
+            plugins: guests.load_marks(machine, suite, played, beside)?,
             limits: guests.recorded_limits(),
             ..manifest.clone()
         };
@@ -554,7 +556,9 @@ pub(super) fn plugin_dirs(machine: &Machine, manifest: &Manifest) -> Vec<PathBuf
 
 pub(super) fn of_folder(error: FolderError) -> PlanError {
     match error {
-        FolderError::Read { .. } => PlanError::input(error),
+        FolderError::Read { .. } | FolderError::Within { .. } | FolderError::NotUtf8 { .. } => {
+            PlanError::input(error)
+        }
         _ => PlanError::disk(error),
     }
 }

@@ -12,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::answers::{is_private, offline};
 use super::cast::{Names, cast, clients};
+use super::reopen::of_folder;
 use super::{
     AgentRole, Answers, Guests, Machine, Made, Notice, Plan, PlanError, Roles, guests, process,
 };
@@ -156,7 +157,7 @@ pub async fn resolve_all(
     for Seat { out, .. } in seats {
         let out = out.as_ref().map(|out| out.as_std_path());
         let usual = Path::new(RUNS).join(&suite.id);
-        check_place(out.unwrap_or(&usual)).map_err(PlanError::disk)?;
+        check_place(out.unwrap_or(&usual)).map_err(of_folder)?;
     }
     let prompts = load_prompts(suite, wanted)?;
     let mut all = Vec::new();
@@ -254,7 +255,7 @@ impl Ground {
     ) -> Result<Self, PlanError> {
         let dirs = guests::search(machine, wanted.plugins.as_deref())?;
         let guests = Guests::of(machine, suite, dirs, suite.policy.as_deref())?;
-        let played = suite.played(&suite.filter.personas, &suite.filter.sessions);
+        let played = (&*suite.filter.personas, &*suite.filter.sessions);
         Ok(Self {
             prompts,
             marks: guests.load_marks(
@@ -399,7 +400,7 @@ pub(super) fn warn_of_files(machine: &Machine, plan: &Plan) {
     let asked = guests::at_once(&plan.suite);
     let wanted = asked.min(plan.episodes().count());
     if plan.jobs < asked && wanted > plan.jobs {
-        (machine.tell)(Notice::OpenFiles {
+        (machine.tell)(Notice::Fewer {
             asked,
             most: plan.jobs,
         });

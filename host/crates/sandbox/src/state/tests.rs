@@ -50,3 +50,17 @@ async fn a_panic_of_a_host_function_is_the_hosts_fault_of_that_call_and_the_next
     );
     assert_eq!(run(|| 7).await, Ok(7));
 }
+
+#[test]
+fn address_space_that_the_system_denies_is_the_machines_fault_and_another_end_the_guests() {
+    let denied = wasmtime::Error::from(Errno::NOMEM).context("mmap failed to reserve 0x1 bytes");
+    let denied = fault(&denied, false, Limits::APP);
+    assert!(denied.is_infrastructure());
+    let said = denied.to_string();
+    assert!(
+        said.contains("mmap failed to reserve") && said.contains("`ulimit -v`"),
+        "{said}"
+    );
+    let own = fault(&wasmtime::Error::msg("unreachable"), false, Limits::APP);
+    assert!(matches!(own, GuestFault::Trap { .. }), "{own}");
+}
