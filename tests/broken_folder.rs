@@ -193,16 +193,18 @@ fn what_looks_at_a_run_opens_nothing_of_it_for_writing() {
         }
         assert_eq!(touched(&scene.path("run")), before, "{kind}");
     };
-    // Not even root opens a folder for writing, and nobody gets the lock while another has it with others.
-    fs::remove_file(&lock).unwrap();
-    fs::create_dir(&lock).unwrap();
+    // Nobody gets the lock alone while another has it with others.
     let shared = File::open(&lock).unwrap();
     shared.lock_shared().unwrap();
     looks("shared");
-    expect(&scene.run(&["run", "--resume", "run"]), 4, &["lock"]);
+    expect(
+        &scene.run(&["run", "--resume", "run"]),
+        4,
+        &["another process works on it"],
+    );
     shared.unlock().unwrap();
     // A copy may be without.
-    fs::remove_dir(&lock).unwrap();
+    fs::remove_file(&lock).unwrap();
     looks("without");
     assert!(!lock.exists());
     // Who works on it keeps others from looking.

@@ -489,7 +489,7 @@ mod tests {
         assert_eq!(prompts.version(), Some(7));
         assert_eq!(
             prompts.digest(),
-            "8710a2c299d9fb7680d21d5f8efc5451e455e9f36c66e6031d9d02fea4f35c4f"
+            "840f66712c37d5e5b4fd9a1c1d14f7f002947faa6e22df305d614f455731ed3d"
         );
         assert_eq!(load(&[("answer.md", BOTH)]).unwrap().version(), None);
     }
