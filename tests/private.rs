@@ -619,7 +619,11 @@ fn what_is_published_shows_what_its_owner_allows_and_its_scores_follow() {
         said.contains("its scores are not those of the journals"),
         "{said}"
     );
-    // Nothing is made of what is published already, or not finished.
+    assert_refused(&scene);
+}
+
+/// Nothing is made of what is published already, or not finished.
+fn assert_refused(scene: &Scene) {
     expect(
         &scene.run(&["publish", "all", "--out", "again"]),
         3,

@@ -8,8 +8,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::answers::offline;
 use super::cast::{Names, UNKNOWN, cast, clients, recorded};
-use super::reopen::{assignments, load, of_folder, plugin_dirs, same_rules, suite_file};
-use super::resolve::absolute;
+use super::reopen::{assignments, load, plugin_dirs, same_rules, suite_file};
+use super::resolve::{absolute, of_folder};
 use super::{Answers, Guests, Machine, Made, Plan, PlanError, Roles};
 use crate::role::prompts::Prompts;
 use crate::spending::Spending;

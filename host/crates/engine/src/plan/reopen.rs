@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::answers::offline;
 use super::cast::{Names, cast, clients, recorded};
-use super::resolve::{Wanted, begin, log_of, only, settle, warn_of_files};
+use super::resolve::{Wanted, begin, log_of, of_folder, only, settle, warn_of_files};
 use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, process};
 use crate::role::prompts::Prompts;
 use pibench_core::cost::MicroUsd;
@@ -17,7 +17,7 @@ use pibench_core::player::{LEXICAL, ModelSettings};
 use pibench_core::size::Memory;
 use pibench_core::vocabulary::PROTOCOL_VERSION;
 use pibench_model::client::Clients;
-use pibench_record::folder::{FolderError, read_manifest};
+use pibench_record::folder::read_manifest;
 use pibench_record::identity::{differences, listed};
 use pibench_record::{Manifest, RunFolder};
 use pibench_suite::load::{Assignment, load_with};
@@ -552,15 +552,6 @@ pub(super) fn plugin_dirs(machine: &Machine, manifest: &Manifest) -> Vec<PathBuf
     here.retain(|dir| !dirs.contains(dir));
     dirs.extend(here);
     dirs
-}
-
-pub(super) fn of_folder(error: FolderError) -> PlanError {
-    match error {
-        FolderError::Read { .. } | FolderError::Within { .. } | FolderError::NotUtf8 { .. } => {
-            PlanError::input(error)
-        }
-        _ => PlanError::disk(error),
-    }
 }
 
 #[cfg(test)]

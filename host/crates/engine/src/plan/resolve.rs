@@ -12,7 +12,6 @@ use tracing_subscriber::EnvFilter;
 
 use super::answers::{is_private, offline};
 use super::cast::{Names, cast, clients};
-use super::reopen::of_folder;
 use super::{
     AgentRole, Answers, Guests, Machine, Made, Notice, Plan, PlanError, Roles, guests, process,
 };
@@ -28,7 +27,7 @@ use pibench_model::client::Clients;
 use pibench_model::collector::Collector;
 use pibench_model::web::Web;
 use pibench_record::event::VERSION;
-use pibench_record::folder::{PluginMark, Shard, check_place};
+use pibench_record::folder::{FolderError, PluginMark, Shard, check_place};
 use pibench_record::{Manifest, RunFolder};
 use pibench_sandbox::GuestLimits;
 use pibench_suite::load::{Assignment, LoadedPolicy, SCAFFOLD_PROMPT};
@@ -561,4 +560,13 @@ pub fn default_out(suite: &str) -> PathBuf {
         out = PathBuf::from(format!("{RUNS}/{suite}-{now}-{number}"));
     }
     out
+}
+
+pub(super) fn of_folder(error: FolderError) -> PlanError {
+    match error {
+        FolderError::Read { .. } | FolderError::Within { .. } | FolderError::NotUtf8 { .. } => {
+            PlanError::input(error)
+        }
+        _ => PlanError::disk(error),
+    }
 }

@@ -81,7 +81,7 @@ struct RunEntry<'a> {
     /// It is not played to its end, and nobody plays it.
     interrupted: bool,
     /// Sessions without an end; absent where there is none.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     unplayed: usize,
     ablated: bool,
     scored: Tally,
