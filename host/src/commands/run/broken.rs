@@ -10,6 +10,8 @@ use pibench_sandbox::app::OpenError;
 
 /// Says that the machine broke, a full disk perhaps, and how to go on; other failures are the caller's.
 pub(super) fn print_broken(failure: Failure, folder: &str, again: &Again) -> Result<Exit, Failure> {
+    // What a store refuses for good is no matter of another try.
+    let failure = stored::rename(failure);
     if failure.exit != Exit::Io {
         return Err(failure);
     }

@@ -143,7 +143,7 @@ pub fn prepare(
                 .filter_map(|name| Some((name.to_owned(), process_environment(name)?))),
         );
     }
-    let named: Vec<String> = environment.into_iter().chain(set.keys().cloned()).collect();
+    let carriers: Vec<String> = environment.into_iter().chain(set.keys().cloned()).collect();
     given.extend(set);
     if confined {
         check_keys(suite, &given)?;
@@ -157,7 +157,7 @@ pub fn prepare(
         name: name.to_owned(),
         launch: Launch {
             installation,
-            secrets: Secrets::of(named.iter(), &given),
+            secrets: Secrets::of(carriers.iter(), &given),
             environment: given,
             workspace: workspace.to_owned(),
             directory: cwd.unwrap_or_default(),
