@@ -688,6 +688,8 @@ fn every_way_in_which_an_agent_ends_is_typed() {
         ("refuses", "it refuses to go on"),
         ("errs", "RuntimeError: the model of mine is away"),
         ("mumbles", "it answers `session/prompt` with something else"),
+        ("mumbles-nothing", "the answer has neither result nor error"),
+        ("mumbles-apart", "it answers a request that was never made"),
     ] {
         assert_eq!(outcome(deed, 9, &[said]), "model_fault", "{deed}");
     }

@@ -337,7 +337,12 @@ def slow(session, message):
 
 
 def mumbles(session, message):
-    """Ends its turn by an answer that is none of the protocol's."""
+    """Ends its turn by an answer that is none of the protocol's; by one that says nothing for `mumbles-nothing`, and to a request that
+    nobody made for `mumbles-apart`."""
+    how = DEED.partition("-")[2]
+    if how:
+        session.wire.send({"id": session.asked} if how == "nothing" else {"id": 4711, "result": {"stopReason": "end_turn"}})
+        time.sleep(3600)
     return "whatever"
 
 
@@ -561,6 +566,7 @@ def main():
         elif method == "session/prompt":
             session = SESSIONS[params["sessionId"]]
             session.turns += 1
+            session.asked = message["id"]
             # What it tells of this turn beside its end.
             session.told = {}
             texts = [block["text"] for block in params["prompt"]]

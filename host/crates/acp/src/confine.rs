@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use super::bridge::seen;
 use super::installation::{Installation, SYSTEM, program};
 use super::process::Process;
-use super::secrets::Secrets;
+use pibench_core::secrets::Secrets;
 
 /// The program that makes the namespaces.
 pub const BWRAP: &str = "bwrap";

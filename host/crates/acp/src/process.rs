@@ -14,7 +14,7 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep};
 
 use super::held;
-use super::secrets::Secrets;
+use pibench_core::secrets::Secrets;
 
 /// Bytes of one line: a file of a few megabytes may stand in it.
 const LINE: usize = 16 << 20;

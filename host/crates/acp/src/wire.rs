@@ -41,6 +41,8 @@ pub enum NoMessage {
     Json(String),
     #[error("it is no message of JSON-RPC 2.0")]
     Shape,
+    #[error("it answers a request that was never made")]
+    Unasked,
 }
 
 /// What a line says.
@@ -67,13 +69,20 @@ pub fn read(line: &[u8]) -> Result<Incoming, NoMessage> {
             params,
         }),
         (None, Some(id)) => {
-            let id = id.as_i64().ok_or(NoMessage::Shape)?;
+            let unasked = if id.is_null() {
+                NoMessage::Shape
+            } else {
+                NoMessage::Unasked
+            };
+            let id = id.as_i64().ok_or(unasked)?;
             let result = match (message.remove("result"), message.remove("error")) {
                 (Some(result), None) => Ok(result),
                 // One of another shape is an error all the same: who asked does not wait on.
                 (_, Some(error)) => Err(serde_json::from_value(error.clone())
                     .unwrap_or_else(|_| Error::internal_error().data(error))),
-                (None, None) => return Err(NoMessage::Shape),
+                (None, None) => {
+                    Err(Error::internal_error().data("the answer has neither result nor error"))
+                }
             };
             Ok(Incoming::Answer { id, result })
         }
@@ -169,12 +178,25 @@ mod tests {
             panic!("no answer")
         };
         assert_eq!(result.unwrap_err().data, Some(json!("out of money")));
+        let empty = read(r#"{"jsonrpc":"2.0","id":7}"#);
+        assert!(matches!(
+            empty,
+            Ok(Incoming::Answer {
+                id: 7,
+                result: Err(_)
+            })
+        ));
+        for id in ["\"7\"", "7.5", "[]"] {
+            let answer = read(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#));
+            assert_eq!(answer, Err(NoMessage::Unasked), "{id}");
+        }
         for other in [
             "[]",
             "{}",
             "1",
-            r#"{"jsonrpc":"2.0","id":7}"#,
             r#"{"id":1,"method":"m"}"#,
+            // So is told of what could not be read, a notification perhaps.
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}"#,
         ] {
             assert_eq!(read(other), Err(NoMessage::Shape), "{other}");
         }

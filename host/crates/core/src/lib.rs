@@ -18,6 +18,7 @@ pub mod progress;
 pub mod record;
 pub mod schema;
 pub mod score;
+pub mod secrets;
 pub mod session;
 pub mod size;
 pub mod statistics;

@@ -45,30 +45,36 @@ pub async fn list_tools(
     })
 }
 
+/// A tool that a persona lists of an app and that is not among the app's.
+pub(super) fn find_lacking<'p>(
+    persona: &'p Persona,
+    app: &str,
+    tools: &[ToolSpec],
+) -> Option<&'p str> {
+    let listed = persona.tools.iter().filter(|tool| {
+        let own = tool.split_once("__").filter(|(of, _)| *of == app);
+        own.is_some_and(|(_, name)| name != "*")
+    });
+    let mut lacking = listed.filter(|wanted| tools.iter().all(|tool| tool.name != **wanted));
+    lacking.next().map(String::as_str)
+}
+
 /// The tools of an app that a persona lists, in the app's order.
 fn chosen(
     persona: &Persona,
     app: &str,
     tools: Vec<ToolSpec>,
 ) -> Result<Vec<ToolSpec>, EpisodeError> {
-    let all = format!("{app}__*");
-    let prefix = format!("{app}__");
-    for wanted in persona
-        .tools
-        .iter()
-        .filter(|tool| tool.starts_with(&prefix) && **tool != all)
-    {
-        if !tools.iter().any(|tool| tool.name == *wanted) {
-            let near = did_you_mean(wanted, tools.iter().map(|tool| tool.name.as_str()));
-            let reason = format!(
-                "app `{app}` has no tool `{wanted}`{near}; mend it in `tools` of personas/{}/persona.toml, or take it away",
-                persona.id
-            );
-            return Err(EpisodeError::Tools {
-                persona: persona.id.clone(),
-                reason,
-            });
-        }
+    if let Some(wanted) = find_lacking(persona, app, &tools) {
+        let near = did_you_mean(wanted, tools.iter().map(|tool| tool.name.as_str()));
+        let reason = format!(
+            "app `{app}` has no tool `{wanted}`{near}; mend it in `tools` of personas/{}/persona.toml, or take it away",
+            persona.id
+        );
+        return Err(EpisodeError::Tools {
+            persona: persona.id.clone(),
+            reason,
+        });
     }
     let has = |tool: &ToolSpec| persona.has_tool(&tool.name);
     Ok(tools.into_iter().filter(has).collect())

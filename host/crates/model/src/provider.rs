@@ -12,6 +12,7 @@ use pibench_core::cost::Price;
 use pibench_core::message::Role;
 use pibench_core::near::did_you_mean;
 use pibench_core::player::ModelSettings;
+use pibench_core::secrets::Secrets;
 use pibench_core::vocabulary::WireFormat;
 use pibench_suite::catalog::Catalog;
 use pibench_suite::manifest::{ModelFile, ProviderFile};
@@ -76,14 +77,12 @@ impl ProviderError {
 #[derive(Clone)]
 pub(super) struct Key {
     text: String,
+    secrets: Secrets,
     name: HeaderName,
     value: HeaderValue,
 }
 
 impl Key {
-    /// Shorter keys are placeholders for servers that want any (`EMPTY`, `ollama`): ordinary words, and no secret.
-    const SECRET_LENGTH: usize = 8;
-
     fn new(text: &str, format: WireFormat) -> Option<Self> {
         let (name, value) = match format {
             WireFormat::OpenAi | WireFormat::Responses => (AUTHORIZATION, format!("Bearer {text}")),
@@ -93,6 +92,7 @@ impl Key {
         value.set_sensitive(true);
         Some(Self {
             text: text.to_owned(),
+            secrets: Secrets::new([("key", text)]),
             name,
             value,
         })
@@ -111,11 +111,7 @@ impl Key {
 
     /// `text` without the key, should a server have echoed it.
     pub(super) fn redact(&self, text: String) -> String {
-        let secret = self.text.len() >= Self::SECRET_LENGTH;
-        if secret && text.contains(&self.text) {
-            return text.replace(&self.text, "[key]");
-        }
-        text
+        self.secrets.cut(text)
     }
 }
 

@@ -7,9 +7,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use pibench_acp::{
-    Hidden, Installation, Keep, KeptSession, Launch, NotConfined, NotFound, Secrets, bridge, probe,
+    Hidden, Installation, Keep, KeptSession, Launch, NotConfined, NotFound, bridge, probe,
 };
 use pibench_core::player;
+use pibench_core::secrets::Secrets;
 use pibench_door::Door;
 use pibench_model::ModelError;
 use pibench_model::external::{External, Outside};
@@ -148,6 +149,8 @@ pub fn prepare(
     if confined {
         check_keys(suite, &given)?;
     }
+    let carried = carriers.iter().filter_map(|name| given.get_key_value(name));
+    let secrets = Secrets::new(carried.map(|(name, value)| (name.as_str(), value.as_str())));
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let hidden = if confined { hidden } else { Hidden::default() };
     let path = OsString::from(path);
@@ -157,7 +160,7 @@ pub fn prepare(
         name: name.to_owned(),
         launch: Launch {
             installation,
-            secrets: Secrets::of(carriers.iter(), &given),
+            secrets,
             environment: given,
             workspace: workspace.to_owned(),
             directory: cwd.unwrap_or_default(),

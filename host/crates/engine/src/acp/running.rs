@@ -19,9 +19,10 @@ use super::desk::SERVER;
 use super::ready::{Prepared, Refusal};
 use super::terminal::Terminals;
 use super::unknown;
-use pibench_acp::{Event, Incoming, Outgoing, Process, Secrets, read};
+use pibench_acp::{Event, Incoming, NoMessage, Outgoing, Process, read};
 use pibench_core::cost::MicroUsd;
 use pibench_core::message::Usage;
+use pibench_core::secrets::Secrets;
 use pibench_model::ModelError;
 use pibench_record::folder::Product;
 
@@ -322,8 +323,13 @@ impl Running {
             return Ok(None);
         }
         match read(&line) {
+            Ok(Incoming::Answer { id, .. }) if !(1..=self.asked).contains(&id) => {
+                let error = NoMessage::Unasked;
+                Err(format!("one of its lines is refused: {error}"))
+            }
             Ok(message) => Ok(Some(message)),
-            Err(error @ (pibench_acp::NoMessage::Values | pibench_acp::NoMessage::Depth)) => {
+            // Whoever asked would wait for nothing.
+            Err(error @ (NoMessage::Values | NoMessage::Depth | NoMessage::Unasked)) => {
                 Err(format!("one of its lines is refused: {error}"))
             }
             Err(error) => {
@@ -506,7 +512,8 @@ impl Told {
     /// What came since the last count.
     fn count(&mut self) -> Usage {
         let mut usage = unknown();
-        if let Some(told) = self.usage.take() {
+        let told = self.usage.take();
+        if let Some(told) = told.filter(|told| largest(told) <= Usage::MOST_TOKENS) {
             let cached = told.cached_read_tokens.unwrap_or_default();
             let written = told.cached_write_tokens.unwrap_or_default();
             // Ours counts what was cached as a part of the input.
@@ -525,6 +532,17 @@ impl Told {
         }
         usage
     }
+}
+
+/// The largest count among these.
+fn largest(usage: &v1::Usage) -> u64 {
+    let parts = [
+        usage.cached_read_tokens,
+        usage.cached_write_tokens,
+        usage.thought_tokens,
+    ];
+    let most = parts.into_iter().flatten().max().unwrap_or_default();
+    most.max(usage.input_tokens).max(usage.output_tokens)
 }
 
 /// The tokens of a turn as Gemini CLI tells them: beside the protocol's own place.
@@ -580,8 +598,6 @@ fn logins(methods: &[AuthMethod]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use serde_json::json;
 
     use super::*;
@@ -601,13 +617,13 @@ mod tests {
         assert_eq!(turn(Some(usage.clone()), 0.25), ((24, 5), 0, dollars(0.25)));
         assert_eq!(turn(Some(usage), 0.75), ((24, 5), 0, dollars(0.5)));
         assert_eq!(turn(None, 0.75), ((0, 0), 1, dollars(0.0)));
+        let too_many = v1::Usage::new(30, 20, Usage::MOST_TOKENS + 1);
+        assert_eq!(turn(Some(too_many), 0.75), ((0, 0), 1, dollars(0.0)));
     }
 
     #[test]
     fn an_error_that_quotes_a_secret_is_told_without_it_however_long_it_is() {
-        let value = "secret-of-a-test".to_owned();
-        let environment = BTreeMap::from([("KEY".to_owned(), value)]);
-        let secrets = Secrets::of(["KEY".to_owned()].iter(), &environment);
+        let secrets = Secrets::new([("KEY", "secret-of-a-test")]);
         let quoting = |before: usize| format!("{}secret-of-a-test", "x".repeat(before));
         let mut error = Error::internal_error().data(json!([quoting(390)]));
         error.message = quoting(395);

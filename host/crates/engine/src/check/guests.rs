@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::script;
 use crate::plan::OF_TOOLS;
+use crate::tools;
 use pibench_agent::builtin;
 use pibench_core::message::ToolSpec;
 use pibench_sandbox::grader::Grader;
@@ -75,20 +76,12 @@ fn fault_of(error: &LoadError) -> Fault {
 pub(super) async fn find_lacking<'p>(
     persona: &'p Persona,
     plugins: &Plugins,
-) -> Option<(&'p str, &'p str)> {
+) -> Option<(String, &'p str)> {
     for app in persona.app_names() {
         // That it cannot be asked was told.
-        let Ok(tools) = tools_of(plugins, &app, true).await else {
-            continue;
-        };
-        let mut listed = persona.tools.iter().filter_map(|tool| {
-            let (of, name) = tool.split_once("__")?;
-            (of == app && name != "*").then_some((of, tool.as_str()))
-        });
-        let lacks = |wanted: &str| tools.iter().all(|tool| tool.name != wanted);
-        let lacking = listed.find(|(_, wanted)| lacks(wanted));
-        if lacking.is_some() {
-            return lacking;
+        let tools = tools_of(plugins, &app, true).await.unwrap_or_default();
+        if let Some(lacking) = tools::find_lacking(persona, &app, &tools) {
+            return Some((app, lacking));
         }
     }
     None
