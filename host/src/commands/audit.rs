@@ -3,6 +3,7 @@
 use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::output::print_json;
 use super::publish::refuse_in_clear;
 use super::{machine, runtime};
 use crate::cli::AuditArgs;
@@ -85,7 +86,7 @@ fn print_audits(audits: Vec<(String, Audited)>, json: bool) -> Result<Exit, Fail
         });
     }
     if json {
-        println!("{}", serde_json::to_string(&sources).or_exit(Exit::Bug)?);
+        print_json(&sources)?;
     } else {
         println!("{}", table(&sources));
     }

@@ -8,6 +8,7 @@ mod suite;
 use camino::Utf8Path;
 use serde_json::{Value, json};
 
+use super::output::print_json;
 use super::show_problems;
 use crate::cli::CheckArgs;
 use crate::exit::{Exit, Failure};
@@ -60,7 +61,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         }
     }
     if args.json {
-        println!("{}", json!({ "version": 1, "paths": paths }));
+        print_json(&json!({ "version": 1, "paths": paths }))?;
     }
     Ok(if sound {
         Exit::Complete

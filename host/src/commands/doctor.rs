@@ -8,6 +8,7 @@ mod plugins;
 
 use serde::Serialize;
 
+use super::output::print_json;
 use super::{load_suite, machine, room};
 use crate::cli::DoctorArgs;
 use crate::exit::{Exit, Failure, OrExit};
@@ -91,7 +92,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
 
 fn print(findings: &[Finding], json: bool) -> Result<Exit, Failure> {
     if json {
-        println!("{}", serde_json::to_string(findings).or_exit(Exit::Bug)?);
+        print_json(&findings)?;
     } else {
         let rows: Vec<[String; 3]> = findings.iter().map(row).collect();
         print!("{}", listing(&rows));

@@ -4,6 +4,7 @@ use anyhow::anyhow;
 use camino::Utf8PathBuf;
 use serde::Serialize;
 
+use super::output::print_json;
 use super::{embedded_suite, machine, offered_tools, runtime, show_problems};
 use crate::cli::{ListArgs, ListCommand};
 use crate::exit::{Exit, Failure, OrExit};
@@ -61,7 +62,7 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
             counts: &statistics,
             sessions: listed(&suite).collect(),
         };
-        println!("{}", serde_json::to_string(&all).or_exit(Exit::Bug)?);
+        print_json(&all)?;
     } else {
         print!("{}", render(&statistics));
     }
@@ -98,7 +99,7 @@ fn listed(suite: &Suite) -> impl Iterator<Item = Listed<'_>> {
 fn sessions(suite: &Suite, json: bool) -> Result<Exit, Failure> {
     if json {
         let all: Vec<Listed<'_>> = listed(suite).collect();
-        println!("{}", serde_json::to_string(&all).or_exit(Exit::Bug)?);
+        print_json(&all)?;
         return Ok(Exit::Complete);
     }
     let mut table = fitting();

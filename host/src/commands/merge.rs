@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::output::print_json;
 use super::run::show_rows;
 use super::{exit_of, machine, runtime, stored};
 use crate::cli::MergeArgs;
@@ -158,7 +159,7 @@ fn merge_all(all: &Utf8Path, out: &Utf8Path, json: bool) -> Result<Exit, Failure
         all.push(read_told(out.as_std_path()).or_exit(Exit::Io)?);
     }
     if json && found.len() > 1 {
-        println!("{}", serde_json::to_string(&all).or_exit(Exit::Bug)?);
+        print_json(&all)?;
     } else {
         for (out, results) in merged.iter().zip(&all) {
             show_rows(

@@ -1,5 +1,6 @@
 //! `pibench-host review`: the simulator's doubtful moves, for a person to look at.
 
+use super::output::print_json;
 use super::{machine, stored};
 use crate::cli::ReviewArgs;
 use crate::exit::{Exit, Failure, OrExit};
@@ -15,7 +16,7 @@ pub(super) fn review(args: &ReviewArgs) -> Result<Exit, Failure> {
     let plan = reopen(&machine()?, &args.run, purpose)?;
     let (doubtful, sessions) = pibench_engine::review(&plan).or_exit(Exit::InvalidInput)?;
     if args.json {
-        println!("{}", serde_json::to_string(&doubtful).or_exit(Exit::Bug)?);
+        print_json(&doubtful)?;
         return Ok(Exit::Complete);
     }
     for one in &doubtful {

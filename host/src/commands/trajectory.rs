@@ -4,6 +4,7 @@
 use anyhow::anyhow;
 use camino::Utf8Path;
 
+use super::output::print_json;
 use super::report::{check_one, failure};
 use crate::cli::TrajectoryArgs;
 use crate::exit::{Exit, Failure, OrExit};
@@ -11,7 +12,6 @@ use pibench_core::count::list_first;
 use pibench_core::near::did_you_mean;
 use pibench_record::results::{RunResults, SessionLine};
 use pibench_record::trajectory::Timed;
-use pibench_report::escape;
 use pibench_report::run_record::RunRecord;
 
 /// Prints what is chosen and played to its end.
@@ -37,9 +37,7 @@ pub(super) fn trajectory(args: &TrajectoryArgs) -> Result<Exit, Failure> {
         let Some(trajectory) = found.or_exit(Exit::InvalidInput)? else {
             continue;
         };
-        let text = serde_json::to_string(&trajectory).or_exit(Exit::Bug)?;
-        // What models and guests write must not drive a terminal; readers of JSON get the same.
-        println!("{}", escape::json(&text));
+        print_json(&trajectory)?;
         printed += 1;
     }
     if printed == 0 {

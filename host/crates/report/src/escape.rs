@@ -2,6 +2,7 @@
 //! It decides nothing about looks.
 
 use std::fmt::Write;
+use std::io;
 
 use pibench_core::path::{is_acting, is_hidden};
 
@@ -37,6 +38,20 @@ pub fn json(text: &str) -> String {
         }
     }
     shown
+}
+
+/// The same of JSON that is written as it is made.
+#[derive(Debug)]
+pub struct Seen;
+
+impl serde_json::ser::Formatter for Seen {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        to: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        to.write_all(json(fragment).as_bytes())
+    }
 }
 
 /// A cell of a Markdown table: no markup, no HTML, no end of the cell.
@@ -153,6 +168,10 @@ mod tests {
         let shown = json(&serde_json::to_string(text).unwrap());
         assert_eq!(shown, r#""\u0085\u007f\u202e\u2028\u200b\u200dé""#);
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
+        let mut written = Vec::new();
+        let mut to = serde_json::Serializer::with_formatter(&mut written, Seen);
+        serde::Serialize::serialize(text, &mut to).unwrap();
+        assert_eq!(written, shown.as_bytes());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::store;
 use crate::cli::pack::ListPacksArgs;
+use crate::commands::output::print_json;
 use crate::commands::signing::Thing;
 use crate::exit::{Exit, Failure};
 use pibench_core::count::count;
@@ -26,7 +27,7 @@ pub(super) fn list(args: &ListPacksArgs) -> Result<Exit, Failure> {
                 })
             })
             .collect();
-        println!("{}", json!(packs));
+        print_json(&packs)?;
         return Ok(Exit::Complete);
     }
     for (changed, pack) in packs {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{load_wanted, wanted};
 use crate::cli::{RunArgs, TapeArgs};
 use crate::commands::machine;
+use crate::commands::output::print_json;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{Settled, agents, at_once, settle};
 use pibench_record::Manifest;
@@ -53,7 +54,7 @@ pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
     rows.extend(limits(&settled, &of_suite, path, &suite.limits));
     rows.extend(of_operator(args, &settled));
     if args.json {
-        println!("{}", serde_json::to_string(&rows).or_exit(Exit::Bug)?);
+        print_json(&rows)?;
     } else {
         print!("{}", listing(&rows.iter().map(cells).collect::<Vec<_>>()));
     }

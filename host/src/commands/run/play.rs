@@ -1,6 +1,5 @@
 //! A plan played to its end: progress while it plays, results and what kept it from its end, the exit.
 
-use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -210,9 +209,9 @@ pub(in crate::commands) fn show_rows<R: Rows<SessionLine> + Rows<FaultLine>>(
     folder: &Path,
 ) -> Result<(), Failure> {
     let printed = if json {
-        print(|to| Ok(serde_json::to_writer(to, whole)?))
+        output::print_json(whole)
     } else {
-        print(|to| table::write(head, rows, to))
+        output::print(|to| table::write(head, rows, to))
     };
     if !talk().quiet {
         pibench_report::tell!(
@@ -222,11 +221,4 @@ pub(in crate::commands) fn show_rows<R: Rows<SessionLine> + Rows<FaultLine>>(
     }
     // The folder is whole all the same.
     printed
-}
-
-/// Prints a text as it is made, and the end of its line.
-fn print(text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
-    let mut to = BufWriter::new(std::io::stdout().lock());
-    let written = text(&mut to).and_then(|()| to.write_all(b"\n"));
-    output::written(written.and_then(|()| to.flush()))
 }

@@ -9,6 +9,7 @@ use super::broken::print_broken;
 use super::play::{play_shown, print_end, say_bound};
 use super::{going_on, open_playing, wanted};
 use crate::cli::RunArgs;
+use crate::commands::output::print_json;
 use crate::commands::{machine, part, runtime, stored};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{
@@ -55,7 +56,7 @@ impl Several {
             .collect();
         if results.len() == finished.len() {
             if args.json {
-                println!("{}", serde_json::to_string(&results).or_exit(Exit::Bug)?);
+                print_json(&results)?;
             } else {
                 let runs = results.iter().map(|&run| (run.agent.as_str(), run));
                 println!("{}", table::agents(&runs.collect::<Vec<_>>()));
