@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::output::print_json;
 use super::{load_suite, machine, room};
 use crate::cli::DoctorArgs;
-use crate::exit::{Exit, Failure, OrExit};
+use crate::exit::{Exit, Failure};
 use pibench_engine::plan::{Guests, search};
 use pibench_report::escape;
 use pibench_report::grid::listing;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
-use pibench_sdk::clock;
 use pibench_sdk::list::List;
 use pibench_sdk::records::Records;
 use pibench_sdk::text::{self, Text};
 use pibench_sdk::tool::ToolError;
+use pibench_sdk::{clock, time};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +108,7 @@ struct UpdateRecord {
 struct PromoRecord {
     code: String,
     percent: u32,
+    #[serde(default, deserialize_with = "time::read_moment")]
     valid_until: Option<DateTime>,
 }
 
@@ -159,6 +160,7 @@ struct OrderRecord {
     delivery_fee: Option<Dollars>,
     gift_wrap_fee: Option<Dollars>,
     paid_amount: Option<Dollars>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
 }
 
@@ -173,7 +175,9 @@ struct OrderItemRecord {
     #[serde(default)]
     gift_wrapped: u32,
     price: Option<Dollars>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     expected_delivery_at: Option<DateTime>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     delivered_at: Option<DateTime>,
 }
 
@@ -202,6 +206,7 @@ struct WishRecord {
 struct VisitRecord {
     owner: Email,
     product: String,
+    #[serde(default, deserialize_with = "time::read_moment")]
     viewed_at: Option<DateTime>,
 }
 
@@ -216,6 +221,7 @@ struct ReviewRecord {
     #[serde(default)]
     text: String,
     verified: Option<bool>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
 }
 
@@ -226,6 +232,7 @@ struct QuestionRecord {
     product: String,
     author: Email,
     question: String,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
 }
 
@@ -236,6 +243,7 @@ struct AnswerRecord {
     author: Email,
     answer: String,
     verified: Option<bool>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
 }
 

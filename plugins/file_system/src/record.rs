@@ -2,9 +2,9 @@
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
-use pibench_sdk::clock;
 use pibench_sdk::records::Records;
 use pibench_sdk::tool::ToolError;
+use pibench_sdk::{clock, time};
 use serde::Deserialize;
 
 use crate::path::Path;
@@ -16,7 +16,9 @@ use crate::{FileSystem, checked_content};
 struct DirectoryRecord {
     owner: Email,
     path: String,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     updated_at: Option<DateTime>,
 }
 
@@ -27,7 +29,9 @@ struct FileRecord {
     path: String,
     #[serde(default)]
     content: String,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     updated_at: Option<DateTime>,
 }
 

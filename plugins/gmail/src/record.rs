@@ -2,8 +2,8 @@
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
-use pibench_sdk::clock;
 use pibench_sdk::records::Records;
+use pibench_sdk::{clock, time};
 use serde::Deserialize;
 
 use crate::Gmail;
@@ -17,6 +17,7 @@ struct EmailRecord {
     to: Vec<Email>,
     subject: String,
     body: String,
+    #[serde(default, deserialize_with = "time::read_moment")]
     sent_at: Option<DateTime>,
     id: Option<String>,
     thread: Option<String>,
@@ -35,6 +36,7 @@ struct ThreadRecord {
     archived: Option<bool>,
     spam: Option<bool>,
     label: Option<String>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     snoozed_until: Option<DateTime>,
 }
 
@@ -48,8 +50,11 @@ struct DraftRecord {
     body: String,
     thread: Option<String>,
     reply_to: Option<String>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     scheduled_send_at: Option<DateTime>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     updated_at: Option<DateTime>,
 }
 

@@ -4,7 +4,7 @@ use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
 use pibench_sdk::records::Records;
 use pibench_sdk::tool::ToolError;
-use pibench_sdk::{clock, text};
+use pibench_sdk::{clock, text, time};
 use serde::Deserialize;
 
 use crate::Phone;
@@ -26,6 +26,7 @@ struct ContactRecord {
     birthday: Option<String>,
     home_address: Option<String>,
     work_address: Option<String>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
 }
 
@@ -35,6 +36,7 @@ struct TextMessageRecord {
     from: String,
     to: String,
     message: String,
+    #[serde(default, deserialize_with = "time::read_moment")]
     sent_at: Option<DateTime>,
 }
 
@@ -48,6 +50,7 @@ struct AlarmRecord {
     enabled: Option<bool>,
     snooze_minutes: Option<u32>,
     vibration: Option<bool>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
 }
 

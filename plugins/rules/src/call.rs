@@ -42,7 +42,7 @@ impl Pattern {
             status: table
                 .read("status", |node| status(&node))?
                 .unwrap_or(Some(CallStatus::Ok)),
-            code: table.read("code", |node| Matcher::parse(node, names))?,
+            code: table.read("code", |node| Matcher::parse_number(node, names))?,
             turn: table.read("turn", Range::parse)?,
         })
     }

@@ -33,10 +33,10 @@
 //! | --- | --- |
 //! | `equals = V`, `one_of = [V, ..]` | a value that is equal to it, to one of them |
 //! | `contains = T` or `[T, ..]` | a text with every part, case included; a list with every element |
-//! | `none_of = T` or `[T, ..]` | a text or list that contains none |
+//! | `none_of = T` or `[T, ..]` | a text or list that contains none; another value that is equal to none |
 //! | `matches = RE` or `[RE, ..]` | a text in which each is found (crate regex; `(?i)` ignores case) |
 //! | `part = { pattern = RE, is = MATCHER }` or `[.., ..]` | a text in which each is found; the matcher looks at the first place, or at what the first group took of it |
-//! | `min = N`, `max = N` | a number, inclusive |
+//! | `min = N`, `max = N`, `exactly = N` | a number, inclusive |
 //! | `length = MATCHER` | characters of a text, elements of a list |
 //! | `unordered = [V, ..]` | a list with the same elements in any order |
 //! | `some = MATCHER`, `every = MATCHER` | a list with such an element; a list of such, not empty |
@@ -47,8 +47,8 @@
 //!
 //! Any other table is FIELDS: keys are field names or dotted paths (`"to.0.email"`), values are matchers; fields that
 //! are not named are free. A field that is called like an operator is reached by a dotted path. A text, as a file's `content`
-//! and what was `said`, has no fields: any other key is an error there. A value of another type
-//! than the operator needs does not match; an absent one matches `exists = false` and `not`.
+//! and what was `said`, and a number, as a `length` and a `code`, have no fields: any other key is an error there. A value of
+//! another type than the operator needs does not match; an absent one matches `exists = false` and `not`.
 //!
 //! RANGE is a whole number, `{ min = N, max = N }` with either left out, or `{ exactly = N }`. Where a `count` is left
 //! out it is at least 1.

@@ -53,7 +53,7 @@ struct Part {
     is: Matcher,
 }
 
-const OPERATORS: [&str; 17] = [
+const OPERATORS: [&str; 18] = [
     "equals",
     "one_of",
     "contains",
@@ -62,6 +62,7 @@ const OPERATORS: [&str; 17] = [
     "part",
     "min",
     "max",
+    "exactly",
     "length",
     "unordered",
     "some",
@@ -97,8 +98,14 @@ impl Matcher {
 
     /// What is asked of a text: it has no fields, so that a key that is no operator is a mistake.
     pub(crate) fn parse_text(node: Node) -> Result<Self, ConfigError> {
-        check_text(&node.value, &node.path)?;
+        check_operators(&node.value, &node.path, "a text")?;
         Self::parse(node, Names::NONE)
+    }
+
+    /// The same of a number.
+    pub(crate) fn parse_number(node: Node, names: Names) -> Result<Self, ConfigError> {
+        check_operators(&node.value, &node.path, "a number")?;
+        Self::parse(node, names)
     }
 
     /// Whether the matcher asks for fields, so that a text is to be read as JSON.
@@ -114,18 +121,19 @@ impl Matcher {
     }
 }
 
-/// Whether all keys are operators, wherever a matcher looks at the text itself or a part of it.
-fn check_text(matcher: &Value, path: &str) -> Result<(), ConfigError> {
+/// Whether all keys are operators, wherever a matcher looks at the value itself or a part of it. `kind` is what has no fields.
+fn check_operators(matcher: &Value, path: &str, kind: &str) -> Result<(), ConfigError> {
     let Value::Object(entries) = matcher else {
         return Ok(());
     };
+    let check = |value: &Value, path: &str| check_operators(value, path, kind);
     for (key, value) in entries {
         let path = format!("{path}.{key}");
         match key.as_str() {
-            "not" => check_text(value, &path)?,
-            "any_of" => each(value, &path, check_text)?,
+            "not" => check(value, &path)?,
+            "any_of" => each(value, &path, check)?,
             "part" => each(value, &path, |part, path| match part.get("is") {
-                Some(is) => check_text(is, &format!("{path}.is")),
+                Some(is) => check(is, &format!("{path}.is")),
                 None => Ok(()),
             })?,
             operator if OPERATORS.contains(&operator) => {}
@@ -134,7 +142,7 @@ fn check_text(matcher: &Value, path: &str) -> Result<(), ConfigError> {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("known here are `{}`", OPERATORS.join("`, `")),
                 };
-                let message = format!("unknown key, and a text has no fields; {known}");
+                let message = format!("unknown key, and {kind} has no fields; {known}");
                 return Err(ConfigError::new(&path, message));
             }
         }
@@ -184,7 +192,12 @@ fn operators(mut table: Table, names: Names) -> Result<Matcher, ConfigError> {
     );
     tests.extend(table.read("min", Node::number)?.map(Test::Min));
     tests.extend(table.read("max", Node::number)?.map(Test::Max));
-    tests.extend(table.read("length", one)?.map(Test::Length));
+    tests.extend(table.read("exactly", number)?.map(Test::Equals));
+    tests.extend(
+        table
+            .read("length", |node| Matcher::parse_number(node, names))?
+            .map(Test::Length),
+    );
     tests.extend(table.read("unordered", any_values)?.map(Test::Unordered));
     tests.extend(table.read("some", one)?.map(Test::Some));
     tests.extend(table.read("every", one)?.map(Test::Every));
@@ -202,6 +215,11 @@ fn operators(mut table: Table, names: Names) -> Result<Matcher, ConfigError> {
     );
     table.finish()?;
     Ok(Matcher { tests })
+}
+
+fn number(node: Node) -> Result<Value, ConfigError> {
+    let value = node.value.clone();
+    node.number().map(|_| value)
 }
 
 fn values(node: Node) -> Result<Vec<Value>, ConfigError> {
@@ -287,10 +305,7 @@ impl Test {
                 .iter()
                 .find(|part| !contains(value, part))
                 .map(|part| format!("is {}, without {}", shown(value), shown(part))),
-            Self::NoneOf(unwanted) => unwanted
-                .iter()
-                .find(|part| contains(value, part))
-                .map(|part| format!("is {}, with {}", shown(value), shown(part))),
+            Self::NoneOf(unwanted) => unwanted.iter().find_map(|part| holds(value, part)),
             Self::Matches(wanted) => wanted
                 .iter()
                 .find(|pattern| !value.as_str().is_some_and(|text| pattern.is_match(text)))
@@ -355,7 +370,10 @@ fn exists(value: Option<&Value>, wanted: bool) -> Option<String> {
             "is {}, where nothing must be",
             shown_or_absent(value)
         )),
-        (false, true) => Some("is absent".to_owned()),
+        (false, true) => Some(match value {
+            Some(_) => "is null, where something must be".to_owned(),
+            None => "is absent".to_owned(),
+        }),
         _ => None,
     }
 }
@@ -438,6 +456,15 @@ fn contains(value: &Value, part: &Value) -> bool {
         (Value::String(text), Value::String(part)) => text.contains(part.as_str()),
         (Value::Array(elements), part) => elements.iter().any(|element| same(element, part)),
         _ => false,
+    }
+}
+
+/// How a value has what none of it may be: in it, or as the whole of what has no parts.
+fn holds(value: &Value, unwanted: &Value) -> Option<String> {
+    match value {
+        Value::String(_) | Value::Array(_) => contains(value, unwanted)
+            .then(|| format!("is {}, with {}", shown(value), shown(unwanted))),
+        _ => same(value, unwanted).then(|| format!("is {}, which must not be", shown(value))),
     }
 }
 

@@ -721,6 +721,11 @@ fn operators_look_at_values() {
     value(json!(5), "{ contains = \"5\" }", false);
     value(json!("abc"), "{ none_of = [\"z\", \"b\"] }", false);
     value(json!("abc"), "{ none_of = \"z\" }", true);
+    value(json!(4), "{ none_of = [4, 5] }", false);
+    value(json!(45), "{ none_of = [4, 5] }", true);
+    value(json!([4, 6]), "{ none_of = [4, 5] }", false);
+    value(json!("4"), "{ none_of = [4, 5] }", true);
+    value(json!(true), "{ none_of = true }", false);
     value(json!("abc"), "{ matches = [\"^a\", \"c$\"] }", true);
     value(json!("abc"), "{ matches = [\"^a\", \"b$\"] }", false);
     value(json!(3), "{ min = 3, max = 3.5 }", true);
@@ -728,6 +733,11 @@ fn operators_look_at_values() {
     value(json!("4"), "{ min = 3 }", false);
     value(json!("h\u{e9}"), "{ length = 2 }", true);
     value(json!([1, 2, 3]), "{ length = { min = 4 } }", false);
+    value(json!([1, 2, 3]), "{ length = { exactly = 3 } }", true);
+    value(json!([1, 2, 3]), "{ length.not = { exactly = 3 } }", false);
+    value(json!("ab"), "{ length = { exactly = 3 } }", false);
+    value(json!({"n": 2.0}), "{ n = { exactly = 2 } }", true);
+    value(json!({"n": 3}), "{ n = { exactly = 2 } }", false);
     value(json!(12), "{ length = 2 }", false);
     value(json!([1, 2, 2]), "{ unordered = [2, 1, 2.0] }", true);
     value(json!([1, 2, 2]), "{ unordered = [2, 1, 1] }", false);
@@ -779,6 +789,23 @@ fn absence_is_asked_for_by_name() {
 }
 
 #[test]
+fn what_is_null_is_not_called_absent() {
+    let evidence = Evidence {
+        turn: 1,
+        calls: vec![call(1, "t", json!({"closed": null}), json!(""))],
+        ..Evidence::default()
+    };
+    for (field, said) in [
+        ("closed", "closed is null, where something must be"),
+        ("open", "open is absent"),
+    ] {
+        let toml = format!("called = {{ tool = \"t\", arguments.{field} = {{ exists = true }} }}");
+        let (pass, reason) = judge(&toml, &evidence, &Files::default());
+        assert!(!pass && reason.ends_with(said), "{reason}");
+    }
+}
+
+#[test]
 fn a_condition_has_exactly_one_known_key() {
     wrong("", "config: must have exactly one key");
     wrong(
@@ -825,7 +852,7 @@ fn unknown_keys_are_named_with_their_place() {
 }
 
 #[test]
-fn a_word_of_a_texts_matcher_that_is_no_operator_is_refused_and_a_field_of_json_is_not() {
+fn a_word_that_is_no_operator_is_refused_of_a_text_or_a_number_and_a_field_of_json_is_not() {
     for (toml, said) in [
         (
             r#"file = { path = "a.md", content.not = { mathces = "x" } }"#,
@@ -843,12 +870,26 @@ fn a_word_of_a_texts_matcher_that_is_no_operator_is_refused_and_a_field_of_json_
             r#"said = { text = { subject = "x" } }"#,
             "config.said.text.subject: unknown key, and a text has no fields; known here are `equals`, `one_of`",
         ),
+        (
+            r#"file = { path = "a.json", json.rows.length = { exact = 3 } }"#,
+            "config.file.json.rows.length.exact: unknown key, and a number has no fields; did you mean `exactly`?",
+        ),
+        (
+            r#"called = { tool = "t", status = "tool_error", code.not = { from = 400 } }"#,
+            "config.called.code.not.from: unknown key, and a number has no fields; known here are `equals`, `one_of`",
+        ),
+        (
+            r#"called = { tool = "t", arguments.n.exactly = "3" }"#,
+            "config.called.arguments.n.exactly: must be a number",
+        ),
     ] {
         wrong(toml, said);
     }
     for toml in [
         r#"file = { path = "a.md", content.not = { matches = "x" } }"#,
         r#"file = { path = "a.md", content.length = { min = 2 } }"#,
+        r#"file = { path = "a.md", content.length.any_of = [{ exactly = 2 }, { min = 4 }] }"#,
+        r#"called = { tool = "t", status = "tool_error", code.exactly = 409 }"#,
         r#"file = { path = "a.json", json.mathces = "x" }"#,
         r#"called = { tool = "t", arguments.contain = "x" }"#,
     ] {

@@ -207,6 +207,27 @@ fn check_declaration(tool: &Declaration) {
     }
 }
 
+/// Sees that these fields of records, each with its list before it, refuse a moment with an offset and take one without.
+/// Panics with one that does not.
+pub fn check_moments<A: ToolApp>(fields: &[(&str, &str)]) {
+    for &(list, field) in fields {
+        let add = |moment: &str| {
+            let mut app = Session::<A>::open(&json!({})).app;
+            let records = json!({list: [{field: moment}]}).to_string();
+            app::add(&mut app, &records).err().unwrap_or_default()
+        };
+        let refused = add("2026-03-01T23:00:00-05:00");
+        let told = format!("{list}[0]: \"2026-03-01T23:00:00-05:00\" has an offset: ");
+        assert!(refused.starts_with(&told), "{list}: {field}: {refused}");
+        // What else the record lacks is told then.
+        let other = add("2026-03-01T23:00:00");
+        assert!(
+            !other.contains("2026-03-01") && !other.contains("unknown"),
+            "{list}: {field}: {other}"
+        );
+    }
+}
+
 /// One step of a random life: any tool with arguments drawn from its schema, and now and then an hour that passes. The
 /// same number gives the same step. `texts` are the values for strings: addresses, words that the app knows.
 pub fn random_step<A: ToolApp>(

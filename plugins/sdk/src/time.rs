@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use jiff::civil::{Date, DateTime, date};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::refusal::ToolError;
 
@@ -92,6 +92,15 @@ pub fn parse_datetime(argument: &str, text: &str) -> Result<DateTime, ToolError>
         .map_err(|error| ToolError::invalid(format!("{argument}: {error}.")))
 }
 
+/// The moment of a record's field that is `#[serde(default, deserialize_with = "time::read_moment")]`: none where it is null.
+pub fn read_moment<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<DateTime>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    let moment = text.map(|text| parse_moment(&text, midnight)).transpose();
+    moment.map_err(de::Error::custom)
+}
+
 /// A day as the services answer with one: its first moment.
 pub fn midnight(day: Date) -> DateTime {
     day.at(0, 0, 0, 0)
@@ -111,16 +120,33 @@ pub fn parse_date(argument: &str, text: &str) -> Result<Date, ToolError> {
 
 fn parse_moment(text: &str, of_day: fn(Date) -> DateTime) -> Result<DateTime, String> {
     let text = text.trim();
-    // A date first: as a date and time it would be midnight.
-    let moment = if text.len() <= "2026-03-02".len() {
-        text.parse().map(of_day)
-    } else {
-        // Public trajectories write a bar between date and time.
-        text.replacen('|', "T", 1).parse::<DateTime>()
-    };
-    moment.map_err(|_| {
+    // Jiff drops an offset without a word, and what is left is another moment.
+    if has_offset(text) {
+        return Err(format!(
+            "{text:?} has an offset: write the local time without an offset, as 2026-03-02T10:00:00"
+        ));
+    }
+    local(text, of_day).ok_or_else(|| {
         format!("{text:?} is no date (2026-03-02) and no date and time (2026-03-02T09:00:00)")
     })
+}
+
+/// Whether an offset, `Z` or a zone in brackets follows a date, or a date and time.
+fn has_offset(text: &str) -> bool {
+    let date = "2026-03-02".len();
+    let after = text.get(date..).unwrap_or_default();
+    let end = after.find(['+', '-', 'Z', 'z', '[']);
+    end.is_some_and(|end| local(text[..date + end].trim_end(), midnight).is_some())
+}
+
+fn local(text: &str, of_day: fn(Date) -> DateTime) -> Option<DateTime> {
+    // A date first: as a date and time it would be midnight.
+    if text.len() <= "2026-03-02".len() {
+        text.parse().ok().map(of_day)
+    } else {
+        // Public trajectories write a bar between date and time.
+        text.replacen('|', "T", 1).parse().ok()
+    }
 }
 
 #[cfg(test)]
@@ -179,5 +205,42 @@ mod tests {
         ] {
             check(text, None);
         }
+    }
+
+    #[test]
+    fn a_moment_with_an_offset_is_refused_everywhere_and_without_it_taken() {
+        #[derive(Debug, Deserialize)]
+        struct Record {
+            #[serde(default, deserialize_with = "read_moment")]
+            sent_at: Option<DateTime>,
+        }
+        let read = |record: &str| {
+            let record = serde_json::from_str(record).map_err(|error| error.to_string());
+            record.map(|record: Record| record.sent_at)
+        };
+        let local = date(2026, 3, 1).at(23, 0, 0, 0);
+        let zones = ["Z", "z", "-05:00", "+02", " +02:00", "[Europe/Berlin]"];
+        for zone in zones {
+            let text = format!("2026-03-01T23:00:00{zone}");
+            let said = format!(
+                "{text:?} has an offset: write the local time without an offset, as 2026-03-02T10:00:00"
+            );
+            assert_eq!(Since::try_from(text.clone()), Err(said.clone()));
+            assert_eq!(Until::try_from(text.clone()), Err(said.clone()));
+            let error = parse_datetime("scheduled_send_at", &text).unwrap_err();
+            assert_eq!(error.message, format!("scheduled_send_at: {said}."));
+            let error = read(&format!(r#"{{"sent_at": "{text}"}}"#)).unwrap_err();
+            assert!(error.starts_with(&said), "{error}");
+        }
+        for text in ["2026-03-01T23:00:00", "2026-03-01 23:00"] {
+            let record = format!(r#"{{"sent_at": "{text}"}}"#);
+            assert_eq!(read(&record), Ok(Some(local)));
+            assert_eq!(parse_datetime("scheduled_send_at", text), Ok(local));
+        }
+        for empty in ["{}", r#"{"sent_at": null}"#] {
+            assert_eq!(read(empty), Ok(None));
+        }
+        let error = read(r#"{"sent_at": "to-morrow [noon]"}"#).unwrap_err();
+        assert!(error.contains("is no date (2026-03-02)"), "{error}");
     }
 }

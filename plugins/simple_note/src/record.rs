@@ -2,6 +2,7 @@
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
+use pibench_sdk::time;
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -14,6 +15,8 @@ pub(crate) struct NoteRecord {
     pub tags: Vec<String>,
     #[serde(default)]
     pub pinned: bool,
+    #[serde(default, deserialize_with = "time::read_moment")]
     pub created_at: Option<DateTime>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     pub updated_at: Option<DateTime>,
 }

@@ -420,7 +420,13 @@ fn a_wrong_record_is_named_and_nothing_is_added() {
 #[test]
 fn a_list_that_is_unknown_is_named() {
     let error = app::open::<SimpleNote>(r#"{"records": {"note": []}}"#).unwrap_err();
-    assert_eq!(error, "unknown key \"note\"");
+    let expected = "unknown key \"note\", expected one of `notes`; did you mean `notes`?";
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn a_moment_of_a_record_has_no_offset() {
+    testkit::check_moments::<SimpleNote>(&[("notes", "created_at"), ("notes", "updated_at")]);
 }
 
 #[test]

@@ -85,8 +85,13 @@ pub(crate) const EXPENSE_FIELDS: &[listing::Field<Expense>] = &[
     ("amount", |a, b| a.paid_amount.cmp(&b.paid_amount)),
 ];
 
-/// How many cents the debts of an expense may be off together: as many as the service takes.
+/// How many cents the debts of an expense may be off together at most: as many as the service takes.
 pub(crate) const ROUNDING: i64 = 10;
+
+/// The same of so many debts that somebody tells a tool: each may have been rounded, and more than that is a mistake.
+fn rounding(debts: usize) -> i64 {
+    i64::try_from(debts).unwrap_or(ROUNDING).min(ROUNDING)
+}
 
 /// What somebody says about an expense; not checked yet.
 #[derive(Debug)]
@@ -118,6 +123,7 @@ impl Splitwise {
             receipt,
         } = arguments;
         let file = receipt.file()?;
+        let rounding = rounding(debtor_emails.len());
         let entry = Entry {
             group: group_id,
             description,
@@ -125,7 +131,7 @@ impl Splitwise {
             payer: Email::parse(&payer_email)?,
             debtors: addresses(&debtor_emails)?,
             debts: debt_amounts,
-            rounding: ROUNDING,
+            rounding,
         };
         if let Some(group) = group_id {
             self.open_group(me, group)?;
@@ -161,7 +167,10 @@ impl Splitwise {
         let (debts, rounding) = match debt_amounts {
             // What they are off already they may stay.
             None if debtors.is_none() => (kept_debts(old, paid_amount)?, i64::MAX),
-            debts => (debts, ROUNDING),
+            debts => {
+                let told = debts.as_ref().map_or(0, Vec::len);
+                (debts, rounding(told))
+            }
         };
         let entry = Entry {
             group: old.group,

@@ -1,9 +1,9 @@
 //! Splitwise: who paid what for whom, in groups and outside them, and who owes whom because of it.
 //!
 //! Money is in whole cents, to which every amount is rounded. Equal shares give the cents that do not divide to the first
-//! debtors; shares that are told may be ten cents off what was paid. Balances are netted between two people and never moved
-//! to a third, so all balances of a group are zero together. Deleted expenses, and those of deleted groups, do not count;
-//! they are still listed when asked for.
+//! debtors; shares that are told may be off what was paid, by a cent each and by ten at most. Balances are netted between two
+//! people and never moved to a third, so all balances of a group are zero together. Deleted expenses, and those of deleted
+//! groups, do not count; they are still listed when asked for.
 //!
 //! Whoever is in a group may see, record, change and delete its expenses; outside groups, whoever takes part may.
 //!

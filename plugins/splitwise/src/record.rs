@@ -2,10 +2,10 @@
 
 use jiff::civil::DateTime;
 use pibench_sdk::account::Email;
-use pibench_sdk::clock;
 use pibench_sdk::records::Records;
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
+use pibench_sdk::{clock, time};
 use serde::Deserialize;
 
 use crate::Splitwise;
@@ -23,6 +23,7 @@ struct GroupRecord {
     creator: Email,
     #[serde(default)]
     members: Vec<Email>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
     #[serde(default)]
     deleted: bool,
@@ -38,6 +39,7 @@ struct ExpenseRecord {
     debtors: Vec<Email>,
     debt_amounts: Option<Vec<Money>>,
     creator: Option<Email>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
     receipt: Option<String>,
     #[serde(default)]

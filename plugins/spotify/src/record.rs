@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use jiff::civil::{Date, DateTime};
 use pibench_sdk::account::Email;
-use pibench_sdk::clock;
 use pibench_sdk::list::List;
 use pibench_sdk::records::Records;
 use pibench_sdk::text::Text;
+use pibench_sdk::{clock, time};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,7 @@ struct ArtistRecord {
     genre: String,
     #[serde(default)]
     followers: u64,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
 }
 
@@ -48,7 +49,7 @@ struct AlbumRecord {
     title: String,
     artists: Vec<String>,
     genre: String,
-    release_date: Date,
+    release_date: String,
     #[serde(default)]
     likes: u64,
     #[serde(default)]
@@ -65,7 +66,7 @@ struct SongRecord {
     album: Option<String>,
     artists: Option<Vec<String>>,
     genre: Option<String>,
-    release_date: Option<Date>,
+    release_date: Option<String>,
     duration: u32,
     #[serde(default)]
     plays: u64,
@@ -83,6 +84,7 @@ struct PlaylistRecord {
     public: bool,
     #[serde(default)]
     songs: Vec<String>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
     #[serde(default)]
     likes: u64,
@@ -100,6 +102,7 @@ struct ReviewRecord {
     rating: u8,
     title: Option<String>,
     text: Option<String>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
 }
 
@@ -111,6 +114,7 @@ struct LibraryRecord {
     songs: Vec<String>,
     #[serde(default)]
     albums: Vec<String>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     added_at: Option<DateTime>,
 }
 
@@ -124,6 +128,7 @@ struct LikesRecord {
     albums: Vec<String>,
     #[serde(default)]
     playlists: Vec<String>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     liked_at: Option<DateTime>,
 }
 
@@ -132,6 +137,7 @@ struct LikesRecord {
 struct FollowsRecord {
     owner: Email,
     artists: Vec<String>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     followed_at: Option<DateTime>,
 }
 
@@ -140,6 +146,7 @@ struct FollowsRecord {
 struct DownloadsRecord {
     owner: Email,
     songs: Vec<String>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     downloaded_at: Option<DateTime>,
 }
 
@@ -223,7 +230,7 @@ impl Spotify {
             title: checked_text("title", title)?,
             artists: self.checked_artists(&artists)?,
             genre: checked_genre(genre)?,
-            release_date,
+            release_date: release_day(&release_date)?,
             likes,
             rating: checked_rating(rating, review_count)?,
             review_count,
@@ -264,6 +271,7 @@ impl Spotify {
         let genre = genre
             .or_else(|| album.map(|album| album.genre.clone()))
             .ok_or_else(|| missing("genre"))?;
+        let release_date = release_date.as_deref().map(release_day).transpose()?;
         let release_date = release_date
             .or_else(|| album.map(|album| album.release_date))
             .ok_or_else(|| missing("release_date"))?;
@@ -540,6 +548,10 @@ fn checked_text(field: &str, text: String) -> Result<Text, String> {
 /// As it is written: `R&B`, `hip-hop`.
 fn checked_genre(genre: String) -> Result<Text, String> {
     checked_text("genre", genre)
+}
+
+fn release_day(text: &str) -> Result<Date, String> {
+    time::parse_date("release_date", text).map_err(|error| error.message)
 }
 
 fn checked_rating(rating: f64, review_count: u64) -> Result<f64, String> {

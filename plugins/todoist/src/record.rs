@@ -8,7 +8,7 @@ use pibench_sdk::list::List;
 use pibench_sdk::records::Records;
 use pibench_sdk::text::Text;
 use pibench_sdk::tool::ToolError;
-use pibench_sdk::{clock, random};
+use pibench_sdk::{clock, random, time};
 use serde::{Deserialize, Serialize};
 
 use crate::Todoist;
@@ -58,6 +58,7 @@ struct ProjectRecord {
     invited: Vec<Email>,
     #[serde(default)]
     sections: Vec<String>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
 }
 
@@ -79,6 +80,7 @@ struct TaskRecord {
     labels: Vec<String>,
     assignee: Option<Email>,
     assigner: Option<Email>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
 }
 
@@ -93,6 +95,7 @@ struct SubTaskRecord {
     duration_unit: Option<DurationUnit>,
     priority: Option<Priority>,
     completed: Option<bool>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
 }
 
@@ -104,6 +107,7 @@ struct CommentRecord {
     content: String,
     #[serde(default)]
     attachments: Vec<String>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
 }
 
@@ -120,6 +124,7 @@ struct NotificationRecord {
     by: Option<Email>,
     project: Option<String>,
     task: Option<String>,
+    #[serde(default, deserialize_with = "time::read_moment")]
     created_at: Option<DateTime>,
 }
 

@@ -416,8 +416,11 @@ fn a_wrong_opinion_is_named() {
 #[test]
 fn unknown_lists_and_fields_are_errors() {
     let mut session = ida();
-    let error = app::add(&mut session.app, r#"{"gifts": []}"#).unwrap_err();
-    assert_eq!(error, "unknown key \"gifts\"");
+    let error = app::add(&mut session.app, r#"{"cart": []}"#).unwrap_err();
+    let expected = "unknown key \"cart\", expected one of `sellers`, `products`, `product_updates`, `promo_codes`, `customers`, \
+                    `addresses`, `payment_cards`, `orders`, `cart_items`, `wish_list_items`, `browsing_history`, `reviews`, \
+                    `questions`, `answers`; did you mean `cart_items`?";
+    assert_eq!(error, expected);
     let records = json!({"customers": [{"owner": IDA, "prime": true}]});
     let error = app::add(&mut session.app, &records.to_string()).unwrap_err();
     assert!(
@@ -446,4 +449,22 @@ fn a_past_order_keeps_the_bill_that_it_had() {
     };
     assert_eq!(bill(3), ["8", "5", "0", "93"]);
     assert_eq!(bill(4), ["8", "5", "0", "93.5"]);
+}
+
+#[test]
+fn a_moment_of_a_record_has_no_offset() {
+    testkit::check_moments::<Amazon>(&[
+        ("promo_codes", "valid_until"),
+        ("orders", "created_at"),
+        ("browsing_history", "viewed_at"),
+        ("reviews", "created_at"),
+        ("questions", "created_at"),
+        ("answers", "created_at"),
+    ]);
+    for field in ["expected_delivery_at", "delivered_at"] {
+        let items = json!([{field: "2026-03-01T23:00:00-05:00"}]);
+        let records = json!({"orders": [{"items": items}]}).to_string();
+        let error = app::add(&mut ida().app, &records).unwrap_err();
+        assert!(error.contains(" has an offset: "), "{field}: {error}");
+    }
 }

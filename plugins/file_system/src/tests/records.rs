@@ -126,5 +126,16 @@ fn a_wrong_record_is_named_and_nothing_is_added() {
         json!([{"owner": IDA, "path": "/"}]),
         "directories[0]: path: / exists already",
     );
-    check_seed("links", json!([]), "unknown key \"links\"");
+    let unknown = "unknown key \"links\", expected one of `directories`, `files`";
+    check_seed("links", json!([]), unknown);
+}
+
+#[test]
+fn a_moment_of_a_record_has_no_offset() {
+    testkit::check_moments::<FileSystem>(&[
+        ("directories", "created_at"),
+        ("directories", "updated_at"),
+        ("files", "created_at"),
+        ("files", "updated_at"),
+    ]);
 }

@@ -142,5 +142,17 @@ fn a_wrong_thread_or_draft_is_named() {
         draft("thread", json!("no")),
         "drafts[0]: thread: no email before this has the key \"no\"",
     );
-    check_seed("labels", json!([]), "unknown key \"labels\"");
+    let unknown = "unknown key \"labels\", expected one of `emails`, `threads`, `drafts`";
+    check_seed("labels", json!([]), unknown);
+}
+
+#[test]
+fn a_moment_of_a_record_has_no_offset() {
+    testkit::check_moments::<Gmail>(&[
+        ("emails", "sent_at"),
+        ("threads", "snoozed_until"),
+        ("drafts", "scheduled_send_at"),
+        ("drafts", "created_at"),
+        ("drafts", "updated_at"),
+    ]);
 }

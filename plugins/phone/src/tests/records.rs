@@ -120,6 +120,15 @@ fn wrong_people_and_unknown_lists_are_named() {
     );
     assert_eq!(
         open(json!([]), json!({"calls": []})),
-        "unknown key \"calls\""
+        "unknown key \"calls\", expected one of `contacts`, `text_messages`, `alarms`"
     );
+}
+
+#[test]
+fn a_moment_of_a_record_has_no_offset() {
+    testkit::check_moments::<Phone>(&[
+        ("contacts", "created_at"),
+        ("text_messages", "sent_at"),
+        ("alarms", "created_at"),
+    ]);
 }

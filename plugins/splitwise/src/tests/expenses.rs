@@ -177,7 +177,7 @@ fn an_expense_is_between_people_of_its_group() {
 }
 
 #[test]
-fn debts_are_together_what_was_paid_but_for_ten_cents() {
+fn debts_are_together_what_was_paid_but_for_a_cent_each() {
     let together = "The debt amounts are 99.89 together, but 100.00 was paid. If part of it is the payer's own, name the \
                     payer among the debtors with that part.";
     for (key, value, status, message) in [
@@ -204,13 +204,20 @@ fn debts_are_together_what_was_paid_but_for_ten_cents() {
     }
     let mut session = ida();
     let rounded = with(dinner(), "paid_amount", json!(99.999));
-    let rounded = with(rounded, "debt_amounts", json!([33.333, 33.333, 33.24]));
+    let rounded = with(rounded, "debt_amounts", json!([33.333, 33.333, 33.31]));
     session.ok("record_expense", rounded);
     assert_eq!(session.state()["expenses"][7]["paid_amount"], 100.0);
-    check_shares(&mut session, 8, &[(BO, 33.33), (CY, 33.33), (IDA, 33.24)]);
+    check_shares(&mut session, 8, &[(BO, 33.33), (CY, 33.33), (IDA, 33.31)]);
     let debts = |last: f64| json!({"expense_id": 8, "debt_amounts": [33.33, 33.33, last]});
-    session.ok("update_expense", debts(33.44));
-    assert_eq!(session.refused("update_expense", debts(33.45)).status, 422);
+    session.ok("update_expense", debts(33.37));
+    assert_eq!(session.refused("update_expense", debts(33.38)).status, 422);
+    let small = |debt: f64| {
+        let small = with(dinner(), "debtor_emails", json!([BO]));
+        let small = with(small, "paid_amount", json!(0.05));
+        with(small, "debt_amounts", json!([debt]))
+    };
+    session.ok("record_expense", small(0.06));
+    assert_eq!(session.refused("record_expense", small(0.15)).status, 422);
 }
 
 #[test]

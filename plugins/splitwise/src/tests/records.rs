@@ -85,7 +85,8 @@ fn a_wrong_group_is_named_and_nothing_is_added() {
             expected,
         );
     }
-    check_seed("members", json!([]), "unknown key \"members\"");
+    let unknown = "unknown key \"members\", expected one of `groups`, `expenses`";
+    check_seed("members", json!([]), unknown);
 }
 
 #[test]
@@ -165,4 +166,9 @@ fn shares_that_were_rounded_one_by_one_stay_as_they_are() {
     assert_eq!(shares(&session.state(), 7), 33.34);
     session.ok("update_expense", change("paid_amount", json!(90)));
     assert_eq!(shares(&session.state(), 7), 30.0);
+}
+
+#[test]
+fn a_moment_of_a_record_has_no_offset() {
+    testkit::check_moments::<Splitwise>(&[("groups", "created_at"), ("expenses", "created_at")]);
 }

@@ -195,6 +195,11 @@ fn a_wrong_artist_or_album_is_named_and_nothing_is_added() {
         ),
         ("review_count", json!(3), "rating: from 1 to 5, not 0"),
         (
+            "release_date",
+            json!("2024-01-01T23:00:00-05:00"),
+            "release_date: \"2024-01-01T23:00:00-05:00\" is no date (2026-03-02).",
+        ),
+        (
             "title",
             json!("x".repeat(201)),
             "The title has 201 bytes; at most 200 fit.",
@@ -375,5 +380,20 @@ fn a_wrong_player_is_named_and_nothing_is_added() {
 #[test]
 fn a_list_that_is_unknown_is_named() {
     let error = app::open::<Spotify>(r#"{"records": {"tracks": []}}"#).unwrap_err();
-    assert_eq!(error, "unknown key \"tracks\"");
+    let expected = "unknown key \"tracks\", expected one of `artists`, `albums`, `songs`, `playlists`, `reviews`, `library`, \
+                    `likes`, `follows`, `downloads`, `players`";
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn a_moment_of_a_record_has_no_offset() {
+    testkit::check_moments::<Spotify>(&[
+        ("artists", "created_at"),
+        ("playlists", "created_at"),
+        ("reviews", "created_at"),
+        ("library", "added_at"),
+        ("likes", "liked_at"),
+        ("follows", "followed_at"),
+        ("downloads", "downloaded_at"),
+    ]);
 }

@@ -289,5 +289,18 @@ fn a_key_of_something_deleted_is_unknown() {
 #[test]
 fn a_list_that_is_unknown_is_named() {
     let error = app::open::<Todoist>(r#"{"records": {"filters": []}}"#).unwrap_err();
-    assert_eq!(error, "unknown key \"filters\"");
+    let expected = "unknown key \"filters\", expected one of `labels`, `projects`, `tasks`, `sub_tasks`, `comments`, \
+                    `notifications`";
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn a_moment_of_a_record_has_no_offset() {
+    testkit::check_moments::<Todoist>(&[
+        ("projects", "created_at"),
+        ("tasks", "created_at"),
+        ("sub_tasks", "created_at"),
+        ("comments", "created_at"),
+        ("notifications", "created_at"),
+    ]);
 }
