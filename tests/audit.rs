@@ -2,7 +2,7 @@
 
 use pibench_suite::suite::Grading;
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use wiremock::{Request, ResponseTemplate};
 
@@ -77,6 +77,9 @@ async fn an_audit_by_the_same_judge_agrees_and_by_a_contrary_one_does_not() {
     );
     assert_eq!(found["checklist"]["disagreements"], 0);
     assert_eq!(found["intents"]["disagreements"], 0);
+    let seal = blake3::hash(&std::fs::read(scene.path("run/seal.json")).unwrap());
+    let audited = json!([{ "folder": "run", "seal": seal.to_hex().as_str() }]);
+    assert_eq!((&found["runs"], &found["seed"]), (&audited, &1.into()));
     let items = found["checklist"]["judgements"].as_u64().unwrap();
     let intents = found["intents"]["judgements"].as_u64().unwrap();
     assert!(items > 0 && intents > 0, "{found}");
@@ -124,6 +127,8 @@ async fn an_audit_by_the_same_judge_agrees_and_by_a_contrary_one_does_not() {
     ] {
         assert!(said.contains(part), "`{part}` is not in:\n{said}");
     }
+    let widths = said.lines().map(|line| line.chars().count());
+    assert!(widths.max() <= Some(80), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,7 @@ use std::process::Output;
 use assert_cmd::Command;
 use serde_json::Value;
 
-use crate::scene::{Scene, cache, expect, hostile, root, stderr};
+use crate::scene::{Scene, cache, carries, expect, hostile, root, stderr};
 
 /// A folder of this name that is the same in every run, so that cargo builds a project anew and keeps nothing of the
 /// last one.
@@ -58,6 +58,12 @@ fn scores(project: &Path, agent: &str) -> (f64, f64) {
 }
 
 fn check_example(project: &Path) {
+    let policy = std::fs::read_to_string(project.join("policy.toml")).unwrap();
+    assert!(policy.contains("Without one, both refuse the plugin."));
+    for command in ["run example/suite.toml", "check example"] {
+        let output = shell(project, &format!("pibench-host {command}"));
+        expect(&output, 3, &["no policy says whether it gets that"]);
+    }
     succeeds(project, "pibench-host check example --policy policy.toml");
     assert_eq!(scores(project, "reference"), (100.0, 100.0));
     assert_eq!(scores(project, "nop"), (0.0, 0.0));
@@ -324,6 +330,19 @@ fn a_plugin_is_shown_from_the_outside() {
     ] {
         assert!(said.contains(part), "`{part}` is not in:\n{said}");
     }
+    // One of the program's own is found by its name.
+    let named = scene.run(&["plugin", "inspect", "simple_note"]);
+    expect(&named, 0, &[]);
+    assert_eq!(String::from_utf8(named.stdout).unwrap(), said);
+    for none in ["simple_notes", "./simple_note"] {
+        let output = scene.run(&["plugin", "inspect", none]);
+        expect(&output, 3, &["there is no such file"]);
+    }
+    if carries() {
+        let alone = scene.alone(&["plugin", "inspect", "simple_note"]).output();
+        let said = String::from_utf8(alone.unwrap().stdout).unwrap();
+        assert!(said.contains("simple_note__create_note("), "{said}");
+    }
     let grader = root().join("target/plugins/rules.wasm");
     let config = r#"{"called": {"tool": "read_file"}}"#;
     let output = scene.run(&[
@@ -356,7 +375,17 @@ fn a_name_that_is_none_a_folder_that_is_there_and_a_missing_sdk_are_refused() {
     expect(
         &scene.run(&["plugin", "new", "grader", "gmail"]),
         2,
-        &["gmail", "taken"],
+        &["gmail", "taken", "the host has a plugin of this name"],
+    );
+    expect(
+        &scene.run(&["plugin", "new", "tool-app", "shell"]),
+        2,
+        &["shell", "taken", "the host has a plugin of this name"],
+    );
+    expect(
+        &scene.run(&["plugin", "new", "tool-app", "test"]),
+        2,
+        &["test", "taken", "Rust has this word for itself"],
     );
     scene.write("there/file", "");
     expect(
@@ -367,7 +396,17 @@ fn a_name_that_is_none_a_folder_that_is_there_and_a_missing_sdk_are_refused() {
     expect(
         &scene.run(&["plugin", "new", "grader", "wrote", "--sdk", "there"]),
         3,
-        &["pibench-sdk", "--sdk DIR"],
+        &["pibench-sdk in there", "--sdk DIR"],
+    );
+    let alone = ["plugin", "new", "grader", "wrote"];
+    let alone = scene.alone(&alone).output().unwrap();
+    expect(
+        &alone,
+        3,
+        &[
+            "pibench-sdk: it is plugins/sdk of a checkout",
+            "--lang python",
+        ],
     );
     expect(
         &scene.run(&["plugin", "build", "there"]),

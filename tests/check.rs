@@ -4,7 +4,7 @@
 use pibench_suite::suite::Grading;
 use serde_json::Value;
 
-use crate::scene::{Scene, embedded, expect, first_persona, hostile, stderr};
+use crate::scene::{Scene, embedded, expect, first_persona, hostile, root, stderr};
 
 const SUITE: &str = "tasks/suite.toml";
 const FOLDER: &str = "tasks/personas/law_trainee/sessions";
@@ -210,6 +210,56 @@ fn evidence_that_is_not_there_is_named() {
     }
 }
 
+/// Only what names the user, or is told to nobody else, is in their account.
+#[test]
+fn a_place_that_only_others_see_is_none() {
+    let own = "imogen.rask@tolliverfinch.example";
+    let other = "samir.aldous@tolliverfinch.example";
+    let titled = |owner: &str| format!("owner = \"{owner}\"\ntitle = \"Deadlines\"");
+    let said = [
+        "corrie-extension/session.toml:",
+        "stands in the records of `simple_note` only where the user does not see it",
+    ];
+    check(PERSONA, &titled(own), &titled(other), 3, &said);
+
+    let sent = |to: &str| format!("to = [\"{to}\"");
+    let from = "from = \"dorothea.quill@tolliverfinch.example\"\n";
+    let said = [
+        "corrie-extension/session.toml:",
+        "stands in the records of `gmail` only where the user does not see it",
+    ];
+    check(
+        PERSONA,
+        &format!("{from}{}, \"{other}\"]\nsubject = \"How things", sent(own)),
+        &format!("{from}{}]\nsubject = \"How things", sent(other)),
+        3,
+        &said,
+    );
+}
+
+#[test]
+fn an_address_that_is_somebodys_but_for_a_letter_is_hinted_at() {
+    let to = |second: &str| {
+        format!(
+            "to = [\"imogen.rask@tolliverfinch.example\", \"{second}\"]\nsubject = \"How things"
+        )
+    };
+    let samir = to("samir.aldous@tolliverfinch.example");
+    let said = [
+        "persona.toml:",
+        "warning: `samir.aldos@tolliverfinch.example` is nobody's address",
+        "very like `samir.aldous@tolliverfinch.example`",
+    ];
+    let slip = to("samir.aldos@tolliverfinch.example");
+    check(PERSONA, &samir, &slip, 0, &said);
+    let scene = scene();
+    scene.replace(PERSONA, &samir, &to("orchard.office@elsewhere.example"));
+    let output = scene.run(&["check", SUITE]);
+    expect(&output, 0, &[]);
+    let text = stderr(&output);
+    assert!(!text.contains("is nobody's address"), "{text}");
+}
+
 #[test]
 fn a_group_whose_last_session_needs_nothing_of_another_is_no_group() {
     let scene = scene();
@@ -298,6 +348,102 @@ fn tools_that_nobody_has_are_named() {
         3,
         &["no plugin has the tool `gmail__send_fax`"],
     );
+}
+
+/// What `check` says of a session with one more item, of this rule.
+fn with_rule(config: &str) -> String {
+    let scene = scene();
+    let file = session("corrie-extension");
+    let text = std::fs::read_to_string(scene.path(&file)).unwrap();
+    let item = "\n[[checklist]]\nid = \"strange\"\ncriterion = \"The strange rule holds\"\n[checklist.rule]\n\
+        grader = \"rules\"\n[checklist.rule.config]\n";
+    scene.write(&file, &format!("{text}{item}{config}\n"));
+    stderr(&scene.run(&["check", SUITE]))
+}
+
+/// A negative condition on what is not there is always true.
+#[test]
+fn what_a_rule_names_and_the_persona_has_not_is_told() {
+    let rule = |tool: &str, pattern: &str, app: &str, list: &str| {
+        with_rule(&format!(
+            "all = [\n{{ not = {{ called = {{ tool = \"{tool}\" }} }} }},\n\
+            {{ not = {{ order = [{{ tool = [\"exec\", \"{pattern}\"] }}, {{ tool = \"exec\" }}] }} }},\n\
+            {{ unchanged = {{ apps = [\"splitwise\", \"{app}\"], except = {{ name = \"{app}\" }} }} }},\n\
+            {{ app = {{ name = \"{list}\", records = \"tasks\", change = \"removed\", count = 0 }} }},\n]"
+        ))
+    };
+    let text = rule("gmail__send_mail", "gmail__sned_*", "gmial", "todoits");
+    for said in [
+        "there is no tool `gmail__send_mail`",
+        "did you mean `gmail__send_email`?",
+        "the persona has no tool `gmail__sned_*`",
+        "the persona has no app `gmial`",
+        "did you mean `gmail`?",
+        "the persona has no app `todoits`",
+        "did you mean `todoist`?",
+    ] {
+        assert!(text.contains(said), "`{said}` is not in:\n{text}");
+    }
+    let text = rule(
+        "gmail__forward_email_thread",
+        "gmail__*",
+        "phone",
+        "todoist",
+    );
+    for said in ["the persona has no", "there is no tool"] {
+        assert!(!text.contains(said), "{text}");
+    }
+}
+
+#[test]
+fn a_skill_that_needs_a_tool_that_there_is_not_is_hinted_at() {
+    let file = "tasks/skills/planning/SKILL.md";
+    let tools = |tools: &str| format!("tools: {tools}\n");
+    let own = tools("[read_file, write_file, cron]");
+    let said = [
+        "persona.toml:",
+        "warning: the skill `planning` needs the tool `gmail__send_mail`, which is not there",
+        "did you mean `gmail__send_email`?",
+    ];
+    check(file, &own, &tools("cron, gmail__send_mail"), 0, &said);
+    let scene = scene();
+    scene.replace(file, &own, &tools("cron, gmail__send_email"));
+    let output = scene.run(&["check", SUITE]);
+    expect(&output, 0, &[]);
+    let text = stderr(&output);
+    assert!(!text.contains("needs the tool"), "{text}");
+}
+
+/// The first command would end the run.
+#[test]
+fn an_app_by_the_name_of_the_agents_shell_is_refused_before_anything_is_played() {
+    let scene = scene();
+    let suite = std::fs::read_to_string(scene.path(SUITE)).unwrap();
+    let shell = |plugin: &str| {
+        let path = root().join(format!("target/plugins/{plugin}.wasm"));
+        let plugins = format!("\n[plugins]\nshell = {path:?}\n");
+        scene.write(SUITE, &format!("{suite}{plugins}"));
+    };
+    shell("shell");
+    let text = stderr(&scene.run(&["check", SUITE]));
+    assert!(!text.contains("it is no shell"), "{text}");
+
+    shell("simple_note");
+    scene.replace(PERSONA, "tools = [", "tools = [\"shell__create_note\", ");
+    let said = [
+        "use plugin `shell`: it is no shell",
+        "give the plugin another name",
+    ];
+    let output = scene.run(&["check", SUITE]);
+    expect(&output, 3, &[&said[..], &["persona.toml:"]].concat());
+    let text = stderr(&output);
+    assert_eq!(text.matches(said[0]).count(), 1, "{text}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = "Not played: persona law_trainee, as the agent's tools cannot use `shell`.";
+    assert!(text.contains(line), "{text}");
+    let run = ["run", SUITE, "--agent", "nop", "--out", "run"];
+    expect(&scene.run(&run), 3, &said);
+    assert!(!scene.path("run").exists(), "something was played");
 }
 
 #[test]
@@ -460,10 +606,14 @@ fn broken_files_plugins_content_and_plays_are_told_together() {
         "saltmarsh-exhibit/session.toml:6:",
         "saltmarsh-statement/session.toml:6:",
         "the matcher does not match this",
-        "`reference` does not meet the item `deadline-saved`",
+        "`reference` does not meet the item `deadline-saved`: 0 of",
     ];
     expect(&output, 3, &said);
     let text = stderr(&output);
+    assert!(
+        !text.contains("`reactive` does not meet the item `deadline-saved`"),
+        "one cause is told twice:\n{text}"
+    );
     assert!(
         !text.contains("is no earlier session"),
         "a consequence is told:\n{text}"

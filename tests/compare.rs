@@ -1,8 +1,9 @@
 //! Two runs compared: equal ones differ by nothing, and runs of different suites are not compared at all.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::scene::{Scene, expect, first_persona, flowed, stderr};
+use crate::models::{play, run, server};
+use crate::scene::{Scene, expect, first_persona, flowed, root, stderr};
 
 #[test]
 fn equal_runs_differ_by_nothing_and_different_ones_by_what_they_scored() {
@@ -133,6 +134,56 @@ fn a_run_that_is_named_twice_is_called_so() {
         }
         let report = said(&["report", "a", other]);
         assert_eq!(report.contains(of_report), is_same, "{report}");
+    }
+}
+
+/// What runs differ in beside their agents, each once; nothing where they were asked in the same way.
+#[tokio::test(flavor = "multi_thread")]
+async fn how_the_agent_was_asked_is_told_beside_user_and_judge() {
+    let scene = Scene::new();
+    let server = server(play).await;
+    let prompts = root().join("host/crates/engine/prompts/rubric.md");
+    let prompts = std::fs::read_to_string(prompts).unwrap();
+    let block = "{% block system %}\n";
+    let own = prompts.replacen(block, &format!("{block}Be strict.\n"), 1);
+    assert_ne!(own, prompts);
+    scene.write("own/rubric.md", &own);
+    let suite = crate::scene::short();
+    let first = ["run", suite.to_str().unwrap()];
+    let (agent, other) = ("openai/m", "openai/n");
+    let roles = ["--agent", agent, "--user", other, "--judge", other];
+    for (out, more) in [
+        ("plain", &[][..]),
+        ("again", &[]),
+        ("seed", &["--seed", "9"]),
+        ("warm", &["--temperature", "0.7"]),
+        ("short", &["--max-output-tokens", "900"]),
+        ("prompts", &["--prompts", "own"]),
+    ] {
+        let chosen = ["--session", "corrie-extension", "--runs", "1"];
+        let args = [&first[..], &roles, &chosen, &["--out", out], more].concat();
+        expect(&run(&scene, &args, &server), 0, &[]);
+    }
+    for (other, differ) in [
+        ("again", None),
+        ("seed", Some("`seed`")),
+        ("warm", Some("the temperature of the agent's model")),
+        (
+            "short",
+            Some("the output tokens that the agent's model may use"),
+        ),
+        ("prompts", Some("the prompts")),
+    ] {
+        let output = scene.run(&["compare", "plain", other, "--json"]);
+        expect(&output, 0, &[]);
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let said = differ.map(|what| {
+            format!(
+                "Beside their agents the runs differ in {what}: what that makes out is part of the difference."
+            )
+        });
+        let said: Vec<String> = said.into_iter().collect();
+        assert_eq!(found["cautions"], json!(said), "{other}");
     }
 }
 

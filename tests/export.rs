@@ -1,5 +1,6 @@
 //! What `export` writes for other tools, read without them; `make interop-export` has the tools themselves read it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -7,7 +8,7 @@ use parquet::record::Field;
 use serde_json::Value;
 
 use crate::report::leave_last_unplayed;
-use crate::scene::{Scene, expect, files};
+use crate::scene::{Scene, expect, files, root};
 
 fn read(scene: &Scene, path: &str) -> Value {
     serde_json::from_slice(&std::fs::read(scene.path(path)).unwrap()).unwrap()
@@ -143,6 +144,79 @@ fn what_sets_a_run_apart_is_told_in_every_format() {
     export("atif");
     let written = read(&scene, "atif/run-1/law_trainee.r1/corrie-extension.json");
     assert_eq!(written["agent"]["extra"]["protocol"], "pi-bench");
+}
+
+/// The columns of the tables in the documentation.
+fn documented() -> BTreeMap<String, BTreeSet<String>> {
+    let text = std::fs::read_to_string(root().join("docs/results.md")).unwrap();
+    let (_, text) = text.split_once("## Tables of `export`").unwrap();
+    let (text, _) = text.split_once("\n## ").unwrap();
+    let names = |cell: &str| -> Vec<String> {
+        let quoted = cell.split('`').skip(1).step_by(2);
+        quoted.map(str::to_owned).collect()
+    };
+    let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut tables = Vec::new();
+    for line in text.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = line.split('|').collect();
+        // A cell without a name stands for the one above.
+        if !cells[1].trim().is_empty() {
+            tables = names(cells[1]);
+        }
+        for table in &tables {
+            let columns = told.entry(table.clone()).or_default();
+            columns.extend(names(cells[2]));
+        }
+    }
+    told
+}
+
+#[test]
+fn every_column_of_the_tables_is_documented_and_no_other() {
+    let scene = Scene::new();
+    scene.play("run", &["--agent", "reference"]);
+    export(&scene, "jsonl");
+    let told = documented();
+    assert_eq!(told.len(), 8);
+    for (name, columns) in told {
+        let rows = table(&scene, &format!("jsonl/{name}.jsonl"));
+        let row = rows[0].as_object().unwrap();
+        let written: BTreeSet<String> = row.keys().cloned().collect();
+        assert_eq!(columns, written, "docs/results.md, {name}");
+    }
+}
+
+#[test]
+fn runs_of_one_agent_have_a_name_each_on_the_card_and_their_settings_in_the_table() {
+    let scene = Scene::new();
+    scene.play("one/run", &["--agent", "reactive"]);
+    scene.play("two/run", &["--agent", "reactive"]);
+    let set = ["--set", "session.max_turns=7"];
+    scene.play("short", &[&["--agent", "reactive"], &set[..]].concat());
+    let to = |format: &str| {
+        let runs = ["export", "one/run", "two/run", "short"];
+        let args = [&runs[..], &["--format", format, "--out", format]].concat();
+        expect(&scene.run(&args), 0, &[]);
+    };
+    to("hf");
+    let card = std::fs::read_to_string(scene.path("hf/README.md")).unwrap();
+    for (at, name) in ["one/run", "two/run", "short"].into_iter().enumerate() {
+        let told = format!("- run_id {at}: reactive ({name}) (scripted); ");
+        assert!(card.contains(&told), "`{told}` is not in: {card}");
+    }
+    let runs = table(&scene, "hf/data/runs.jsonl");
+    assert_eq!(runs[0]["max_turns"], 30);
+    assert_eq!(runs[2]["max_turns"], 7);
+    assert_eq!(runs[0]["state_reset"], "episode");
+    for column in ["prompts_digest", "scaffold_prompt_digest"] {
+        assert_eq!(runs[0][column].as_str().unwrap().len(), 64, "{column}");
+    }
+    // No model was asked.
+    assert_eq!(runs[0]["temperature"], Value::Null);
+    let alone = scene.run(&["export", "short", "--format", "hf", "--out", "alone"]);
+    expect(&alone, 0, &[]);
+    let card = std::fs::read_to_string(scene.path("alone/README.md")).unwrap();
+    assert!(card.contains(": reactive (scripted); "), "{card}");
 }
 
 /// Rows of a table that are of the same session.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use wiremock::{Request, ResponseTemplate};
 
 use crate::models::{play, play_short, run, server, text};
-use crate::scene::{Scene, copy, embedded, expect, files, first_persona, flowed, hostile};
+use crate::scene::{Scene, copy, embedded, expect, files, first_persona, flowed, hostile, stderr};
 
 const JOURNAL: &str = "journal/law_trainee.r1.jsonl";
 const SESSION: &str = "tasks/personas/law_trainee/sessions/saltmarsh-statement/session.toml";
@@ -57,6 +57,22 @@ fn the_same_graders_and_judges_give_the_same_scores_to_the_byte() {
         let output = scene.run(&["verify", "graded"]);
         let said = flowed(&String::from_utf8_lossy(&output.stdout));
         assert!(said.contains("every score follows"), "{said}");
+    }
+}
+
+#[test]
+fn a_grading_tells_each_session_with_its_turns() {
+    let scene = Scene::new();
+    let played = scene.play("run", &["--agent", "reactive"]);
+    let output = scene.run(&["grade", "run", "--out", "graded"]);
+    expect(&output, 0, &[]);
+    let said = flowed(&stderr(&output));
+    for session in played["sessions"].as_array().unwrap() {
+        let turns = session["turns"].as_u64().unwrap();
+        assert!(turns > 0, "{session}");
+        let id = session["id"].as_str().unwrap();
+        let line = format!("law_trainee/{id} run 1: complete, {turns} turn");
+        assert!(said.contains(&line), "{line}: {said}");
     }
 }
 

@@ -1,54 +1,66 @@
 //! Prompts of one's own, given on the command line.
 
 use serde_json::Value;
+use wiremock::{MockServer, Request};
 
 use crate::models::{play, run, server};
 use crate::scene::{Scene, expect, files, root, short};
 
 const MARK: &str = "You are the strict grader of the harbour office.";
 
+const OTHER_MARK: &str = "You are the lenient grader of the harbour office.";
+
 fn manifest(scene: &Scene, run: &str) -> Value {
     let text = std::fs::read_to_string(scene.path(run).join("manifest.json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
+fn read_built_in(path: &str) -> String {
+    std::fs::read_to_string(root().join("host/crates").join(path)).unwrap()
+}
+
+/// The built-in prompt of the judge with a line more.
+fn marked_rubric(mark: &str) -> String {
+    let built_in = read_built_in("engine/prompts/rubric.md");
+    let block = "{% block system %}\n";
+    let own = built_in.replacen(block, &format!("{block}{mark}\n"), 1);
+    assert_ne!(own, built_in);
+    own
+}
+
+/// Plays a session that this server judges.
+fn play_judged(scene: &Scene, server: &MockServer, out: &str, more: &[&str]) {
+    let suite = short();
+    let first = [
+        "run",
+        suite.to_str().unwrap(),
+        "--session",
+        "corrie-extension",
+        "--runs",
+        "1",
+        "--judge",
+        "openai/m",
+        "--no-preflight",
+        "--out",
+        out,
+    ];
+    expect(&run(scene, &[&first[..], more].concat(), server), 0, &[]);
+}
+
+fn holds(request: &Request, text: &str) -> bool {
+    String::from_utf8_lossy(&request.body).contains(text)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn prompts_of_a_folder_reach_the_model_and_the_record() {
     let scene = Scene::new();
-    let built_in =
-        std::fs::read_to_string(root().join("host/crates/engine/prompts/rubric.md")).unwrap();
-    let own = built_in.replacen(
-        "{% block system %}\n",
-        &format!("{{% block system %}}\n{MARK}\n"),
-        1,
-    );
-    assert_ne!(own, built_in);
-    scene.write("own/rubric.md", &own);
-    let suite = short();
-    let args = |out, more: &[&'static str]| {
-        let first = [
-            "run",
-            suite.to_str().unwrap(),
-            "--session",
-            "corrie-extension",
-            "--runs",
-            "1",
-            "--judge",
-            "openai/m",
-            "--no-preflight",
-            "--out",
-            out,
-        ];
-        [&first[..], more].concat()
-    };
+    scene.write("own/rubric.md", &marked_rubric(MARK));
     let mut marked = Vec::new();
     for (out, more) in [("plain", &[][..]), ("own_words", &["--prompts", "own"])] {
         let server = server(play).await;
-        expect(&run(&scene, &args(out, more), &server), 0, &[]);
+        play_judged(&scene, &server, out, more);
         let asked = server.received_requests().await.unwrap();
-        let with = asked
-            .iter()
-            .filter(|request| String::from_utf8_lossy(&request.body).contains(MARK));
+        let with = asked.iter().filter(|request| holds(request, MARK));
         marked.push((asked.len(), with.count()));
     }
     let [(asked, none), (again, all)] = marked[..] else {
@@ -63,12 +75,92 @@ async fn prompts_of_a_folder_reach_the_model_and_the_record() {
     assert_eq!(plain["prompts"], Value::Null);
     assert!(own_words["prompts"].as_str().unwrap().ends_with("/own"));
     // What a score depends on does not change under a run.
-    scene.write("own/rubric.md", &own.replace(MARK, "You are lenient."));
+    scene.write("own/rubric.md", &marked_rubric(OTHER_MARK));
     expect(
         &scene.run(&["run", "--resume", "own_words"]),
         3,
         &["changed since it was begun: the prompts"],
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn prompts_that_lie_elsewhere_are_asked_for_and_taken_by_name() {
+    let scene = Scene::new();
+    let server = server(play).await;
+    scene.write("own/rubric.md", &marked_rubric(MARK));
+    let system = read_built_in("agent/prompts/system.md");
+    scene.write("agents/system.md", &system);
+    for (run_of, folder) in [("judged", "own"), ("worded", "agents")] {
+        play_judged(&scene, &server, run_of, &["--prompts", folder]);
+        let moved = format!("moved-{folder}");
+        std::fs::rename(scene.path(folder), scene.path(&moved)).unwrap();
+        let (sheet, graded) = (format!("{folder}.html"), format!("{folder}-graded"));
+        for (verb, args) in [
+            ("verify", &["verify", run_of][..]),
+            ("verify", &["review", run_of]),
+            ("verify", &["audit", run_of, "--sheet", &sheet]),
+            ("judge", &["audit", run_of, "--judge", "openai/m"]),
+            ("grade", &["grade", run_of, "--out", &graded]),
+        ] {
+            let told = format!("{verb} {run_of}: its folder of prompts ");
+            let absent = "is not there; put it back (`verify`, `review`, `audit` and `grade` take it from elsewhere by --prompts)";
+            expect(&run(&scene, args, &server), 3, &[&told, absent]);
+            let named = [args, &["--prompts", &moved]].concat();
+            expect(&run(&scene, &named, &server), 0, &[]);
+        }
+        expect(&scene.run(&["verify", &graded]), 0, &[]);
+        // Others are not taken for them.
+        scene.write(&format!("{moved}/rubric.md"), &marked_rubric(OTHER_MARK));
+        let verify = ["verify", run_of, "--prompts", &moved];
+        let changed = "changed since it was begun: the prompts";
+        expect(&scene.run(&verify), 3, &[changed]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_grading_tells_changed_prompts_and_judges_by_those_that_are_named() {
+    let scene = Scene::new();
+    let first = server(play).await;
+    scene.write("own/rubric.md", &marked_rubric(MARK));
+    let system = read_built_in("agent/prompts/system.md");
+    scene.write("own/system.md", &format!("{MARK}\n{system}"));
+    play_judged(&scene, &first, "run", &["--prompts", "own"]);
+    play_judged(&scene, &first, "plain", &[]);
+    expect(
+        &run(&scene, &["grade", "run", "--out", "same"], &first),
+        0,
+        &[],
+    );
+
+    scene.write("own/rubric.md", &marked_rubric(OTHER_MARK));
+    let told = "grade run: changed since it was begun: the prompts in ";
+    expect(
+        &run(&scene, &["grade", "run", "--out", "other"], &first),
+        3,
+        &[told, "own; put them back, or name them by --prompts"],
+    );
+    assert!(!scene.path("other").exists());
+    // They hold none of the agent's, who had one of its own.
+    scene.write("lenient/rubric.md", &marked_rubric(OTHER_MARK));
+    let [of_run, of_plain] = ["run", "plain"].map(|played| manifest(&scene, played));
+    for (run_of, folder, was) in [
+        ("run", "own", &of_run),
+        ("run", "lenient", &of_run),
+        ("plain", "lenient", &of_plain),
+    ] {
+        let second = server(play).await;
+        let out = format!("{run_of}-by-{folder}");
+        let args = ["grade", run_of, "--out", &out, "--prompts", folder];
+        expect(&run(&scene, &args, &second), 0, &[]);
+        let asked = second.received_requests().await.unwrap();
+        assert!(!asked.is_empty() && asked.iter().all(|request| holds(request, OTHER_MARK)));
+        let graded = manifest(&scene, &out);
+        assert_eq!(graded["graded"]["prompts_digest"], was["prompts_digest"]);
+        assert_ne!(graded["prompts_digest"], was["prompts_digest"]);
+        assert_eq!(graded["prompts_version"], Value::Null);
+        assert!(graded["prompts"].as_str().unwrap().ends_with(folder));
+        expect(&scene.run(&["verify", &out]), 0, &[]);
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
 use crate::json_schema::JsonSchema;
+use crate::models::{play as answer, run as run_models, server};
 use crate::scene::{Scene, copy, expect, files, flowed, root};
 
 /// Markup, a terminal sequence in two spellings, a turned direction, a formula, LaTeX, Markdown. It may stand in the name
@@ -182,6 +183,75 @@ fn runs_that_were_not_played_alike_are_marked_and_none_is_the_best() {
         assert!(!ranked, "{text}");
         let banner = format!("not played alike: they differ in {rule}");
         for told in [banner.as_str(), marks[0], marks[1]] {
+            assert!(text.contains(told), "`{told}` is not in: {text}");
+        }
+    }
+}
+
+/// Whoever is the same on both sides makes no difference, and an agent of another name is what a report is for.
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_of_other_judges_users_and_prompts_are_named_by_them_and_none_is_the_best() {
+    let scene = Scene::new();
+    let server = server(answer).await;
+    let (one, other) = ("openai/m", "openai/n");
+    let prompts = root().join("host/crates/agent/prompts/system.md");
+    let prompts = fs::read_to_string(prompts).unwrap();
+    for (folder, word) in [("first", "One."), ("second", "Two.")] {
+        let file = format!("{folder}/system.md");
+        scene.write(&file, &format!("{word}\n{prompts}"));
+    }
+    let suite = crate::scene::short();
+    let suite = suite.to_str().unwrap();
+    for (out, [agent, user, judge], more) in [
+        ("plain", [one; 3], &[][..]),
+        ("agent", [other, one, one], &[]),
+        ("judge", [one, one, other], &[]),
+        ("user", [one, other, one], &[]),
+        ("first-run", [one; 3], &["--prompts", "first"]),
+        ("second-run", [one; 3], &["--prompts", "second"]),
+    ] {
+        let chosen = ["--session", "corrie-extension", "--runs", "1"];
+        let first = [&["run", suite, "--out", out][..], &chosen].concat();
+        let roles = ["--agent", agent, "--user", user, "--judge", judge];
+        let output = run_models(&scene, &[&first[..], &roles, more].concat(), &server);
+        expect(&output, 0, &[]);
+    }
+    let report = |runs: [&str; 2]| {
+        let args = ["report", runs[0], runs[1], "--format", "json"];
+        let output = scene.run(&args);
+        expect(&output, 0, &[]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let json: Value = serde_json::from_str(&text).unwrap();
+        let mut tables = json["tables"].as_array().unwrap().iter();
+        let table = tables.find(|table| table["id"] == "table-1").unwrap();
+        let rows = table["rows"].as_array().unwrap().iter();
+        let mut own = rows.filter(|row| row["origin"] == "measured");
+        let ranked = own.any(|row| row.to_string().contains("\"rank\":\"best\""));
+        (text, ranked)
+    };
+    let (text, ranked) = report(["plain", "agent"]);
+    assert!(ranked && !text.contains("not played alike"), "{text}");
+    for (runs, what, labels) in [
+        (
+            ["plain", "judge"],
+            "judge",
+            ["(plain) (judge openai/m)", "(judge) (judge openai/n)"],
+        ),
+        (
+            ["plain", "user"],
+            "user",
+            ["(plain) (user openai/m)", "(user) (user openai/n)"],
+        ),
+        (
+            ["first-run", "second-run"],
+            "agent's prompts",
+            ["(first-run) (agent's prompts", "(second-run) (agent's"],
+        ),
+    ] {
+        let (text, ranked) = report(runs);
+        assert!(!ranked, "{text}");
+        let banner = format!("not played alike: they differ in {what}. ");
+        for told in [banner.as_str(), labels[0], labels[1]] {
             assert!(text.contains(told), "`{told}` is not in: {text}");
         }
     }
@@ -502,30 +572,55 @@ fn evidence_that_was_opened_too_late_is_told_with_its_turn() {
 }
 
 #[test]
-fn an_audit_fills_table_6() {
+fn an_audit_of_a_run_that_is_shown_fills_table_6() {
     let scene = Scene::new();
     play(&scene, "run", &[]);
+    play(&scene, "other", &["--agent", "nop"]);
     let axis = |rate: f64| {
         json!({
             "judgements": 200, "disagreements": 5, "rate": rate, "interval": { "low": 1.0, "high": 4.0 }, "kappa": 0.93,
         })
     };
-    let audit = json!([{
-        "judge": "openai/other", "sampled": 40, "of": 100, "checklist": axis(2.5), "intents": null, "cost": 1000,
-    }]);
-    scene.write("audit.json", &audit.to_string());
+    let audit = |run: &str| {
+        let seal = fs::read(scene.path(run).join("seal.json")).unwrap();
+        let seal = blake3::hash(&seal).to_hex();
+        json!({
+            "judge": "openai/other", "runs": [{ "folder": run, "seal": seal.as_str() }], "seed": 1, "sampled": 40, "of": 100,
+            "checklist": axis(2.5), "intents": null, "cost": 1000,
+        })
+    };
+    scene.write("audit.json", &json!([audit("run")]).to_string());
     let output = scene.run(&["report", "run", "--all", "--audit", "audit.json"]);
     expect(&output, 0, &[]);
     let text = String::from_utf8(output.stdout).unwrap();
     for part in ["openai/other", "40 of 100", "2.50", "1.0 to 4.0", "0.93"] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
+    let refused = |args: &[&str], code: i32, said: &[&str]| {
+        let output = scene.run(&[&["report"], args].concat());
+        expect(&output, code, said);
+    };
+    let file = ["--audit", "audit.json"];
+    let foreign = ["read audit.json: it is an audit of run, and the report is of other"];
+    refused(&[&["other"], &file[..]].concat(), 3, &foreign);
+    let twice = ["its audit by openai/other is given already"];
+    refused(&[&["run"], &file[..], &file].concat(), 2, &twice);
+    // Audits of several runs say of which each is.
+    scene.write("second.json", &json!([audit("other")]).to_string());
+    let both = ["report", "run", "other", "--format", "json"];
+    let output = scene.run(&[&both[..], &file, &["--audit", "second.json"]].concat());
+    expect(&output, 0, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for name in ["openai/other (run)", "openai/other (other)"] {
+        assert!(text.contains(name), "`{name}` is not in {text}");
+    }
+    // One that had no seal then was not played to its end.
+    let mut changed = audit("run");
+    changed["runs"][0]["seal"] = Value::Null;
+    scene.write("audit.json", &json!([changed]).to_string());
+    refused(&[&["run"], &file[..]].concat(), 3, &["audit it again"]);
     scene.write("audit.json", "{}");
-    expect(
-        &scene.run(&["report", "run", "--audit", "audit.json"]),
-        3,
-        &["read audit.json"],
-    );
+    refused(&[&["run"], &file[..]].concat(), 3, &["read audit.json"]);
 }
 
 /// Puts the payload into every text of a document but those that are read as words of a format.

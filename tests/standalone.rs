@@ -24,6 +24,36 @@ fn the_program_alone_plays_its_suite_anywhere() {
     }
 }
 
+/// What the program carries is its own wherever it was unpacked, though it lies there still.
+#[test]
+fn a_run_is_looked_at_merged_and_gone_on_with_by_another_cache_than_it_was_played_by() {
+    let scene = Scene::new();
+    if !carries() {
+        return;
+    }
+    // Both hold compiled plugins, and nothing unpacked.
+    let caches = [(); 2].map(|()| cache_without(&[]).0);
+    let run = |at: usize, args: &[&str]| {
+        let mut command = scene.alone(args);
+        let ran = output(command.env("PIBENCH_CACHE", caches[at].path()));
+        expect(&ran, 0, &[]);
+        assert!(!stderr(&ran).contains("does not grant"), "{}", stderr(&ran));
+    };
+    for (at, shard, out) in [(0, "1/2", "one"), (1, "2/2", "two")] {
+        let args = ["run", "--session", "corrie-extension", "--runs", "2"];
+        run(at, &[&args[..], &["--shard", shard, "--out", out]].concat());
+    }
+    run(1, &["merge", "one", "two", "--out", "whole"]);
+    for at in [0, 1] {
+        run(at, &["verify", "whole"]);
+        run(at, &["run", "--resume", "one"]);
+        let (sheet, graded) = (format!("{at}.html"), format!("graded-{at}"));
+        run(at, &["audit", "whole", "--sheet", &sheet]);
+        run(at, &["grade", "whole", "--out", &graded]);
+        run(1 - at, &["verify", &graded]);
+    }
+}
+
 #[test]
 fn what_the_program_carries_is_unpacked_once_and_for_its_user_alone() {
     let scene = Scene::new();

@@ -794,8 +794,9 @@ pub struct VerifyArgs {
     /// they may use nothing.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<Utf8PathBuf>,
-    /// The prompts of user agent and judge, where they are not the built-in ones.
-    #[arg(long, value_name = "DIR", requires = "foreign")]
+    /// The folder of prompts of a run that was played by own ones, where it is elsewhere than when the run was played. With
+    /// --foreign it has to be named.
+    #[arg(long, value_name = "DIR")]
     pub prompts: Option<Utf8PathBuf>,
     #[command(flatten)]
     pub signers: signing::SignersArgs,
@@ -824,6 +825,9 @@ pub struct GradeArgs {
     /// What plugins of others may use. Default: the run's.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<Utf8PathBuf>,
+    /// A folder of prompts to judge by, whatever the run was judged by. Default: the run's, as they were.
+    #[arg(long, value_name = "DIR")]
+    pub prompts: Option<Utf8PathBuf>,
     /// The suite with the rules and rubrics to grade by. Default: the run's, as it is now.
     #[arg(long, value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,
@@ -855,6 +859,9 @@ pub struct ReviewArgs {
     /// The suite file, where it is elsewhere than when the run was played.
     #[arg(long, value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,
+    /// The folder of prompts of a run that was played by own ones, likewise.
+    #[arg(long, value_name = "DIR")]
+    pub prompts: Option<Utf8PathBuf>,
     /// Print one JSON list.
     #[arg(long)]
     pub json: bool,
@@ -880,6 +887,9 @@ pub struct AuditArgs {
     /// The seed of the sample and of the resampling.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// The folder of prompts of runs that were played by own ones, where it is elsewhere than when they were played.
+    #[arg(long, value_name = "DIR")]
+    pub prompts: Option<Utf8PathBuf>,
     #[command(flatten)]
     pub tape: TapeArgs,
     /// Print one JSON list.
@@ -979,7 +989,8 @@ pub struct PluginNewArgs {
     /// The new project's folder; must not be there yet. Default: NAME.
     #[arg(long, value_name = "DIR")]
     pub out: Option<Utf8PathBuf>,
-    /// The folder of the crate pibench-sdk. Default: that of the checkout that this program was built in.
+    /// The folder of the crate pibench-sdk: plugins/sdk of a checkout of the project. Default: that of the checkout that this
+    /// program was built in. Python needs none.
     #[arg(long, value_name = "DIR")]
     pub sdk: Option<Utf8PathBuf>,
 }
@@ -1010,22 +1021,26 @@ pub struct PluginBuildArgs {
 
 #[derive(Debug, Args)]
 pub struct PluginTestArgs {
-    /// The component.
-    #[arg(value_name = "FILE.wasm")]
+    /// The component, or the name of one of the program's own.
+    #[arg(value_name = "FILE.wasm|NAME")]
     pub file: Utf8PathBuf,
     /// A configuration that the grader must take, or a seed that the app must open on (may be repeated). Default: {}, or
     /// two people and no records.
     #[arg(long, value_name = "JSON")]
     pub config: Vec<String>,
-    /// Calls that an app must answer as written, as plugins/*/conformance.jsonl has them, in the place of the standard suite.
+    /// Calls that an app must answer as written, in the place of the standard suite: lines of JSON, each a seed,
+    /// {"seed": {"people": [...], "records": {...}}}, or a life that begins on the seed before it, {"calls": [{"call": "login",
+    /// "arguments": {...}, "at": "2026-03-02T09:00:00", "answer": {...}}, ...]}. A refusal has "status": 422, "message": "..." in
+    /// the place of "answer", "*" for a text stands for any, and a login with `"keep_token": true` gives the calls after it its
+    /// token.
     #[arg(long, value_name = "FILE", conflicts_with = "config")]
     pub calls: Option<Utf8PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct PluginCallArgs {
-    /// The app's component.
-    #[arg(value_name = "FILE.wasm")]
+    /// The app's component, or the name of one of the program's own.
+    #[arg(value_name = "FILE.wasm|NAME")]
     pub file: Utf8PathBuf,
     /// What it opens on: {"people": [...], "records": {...}}. Default: nobody and nothing.
     #[arg(long, value_name = "FILE.json")]
@@ -1037,8 +1052,8 @@ pub struct PluginCallArgs {
 
 #[derive(Debug, Args)]
 pub struct PluginInspectArgs {
-    /// The component.
-    #[arg(value_name = "FILE.wasm")]
+    /// The component, or the name of one of the program's own.
+    #[arg(value_name = "FILE.wasm|NAME")]
     pub file: Utf8PathBuf,
     /// A configuration whose checks a grader shows.
     #[arg(long, value_name = "JSON")]

@@ -5,15 +5,16 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::output::print_json;
 use super::publish::refuse_in_clear;
+use super::stored;
 use super::{machine, runtime};
 use crate::cli::AuditArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
-use pibench_engine::plan::{Purpose, reopen};
+use pibench_engine::plan::{Places, Purpose, reopen_by};
 use pibench_engine::{Audited, Plan, Sample};
 use pibench_record::ballot::Votes;
 use pibench_record::parts::runs_in;
-use pibench_report::audit::{Source, table};
+use pibench_report::audit::{AuditedRun, Source, table};
 use pibench_report::escape;
 
 /// Audits by people and by each of the judges in turn, or writes the sheet for people.
@@ -37,7 +38,7 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
                 answers: &args.tape.answers(),
                 again: at + nth > 0,
             };
-            Ok(reopen(&machine()?, run, purpose)?)
+            Ok(reopen_by(&machine()?, run, purpose, places(args))?)
         };
         let plans = runs.iter().enumerate().map(reopened);
         let plans = plans.collect::<Result<Vec<Plan>, Failure>>()?;
@@ -49,11 +50,21 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
             break;
         }
     }
-    print_audits(audits, args.json)
+    print_audits(audits, &runs, args)
 }
 
 /// Prints what came of the audits, and what kept them from their end.
-fn print_audits(audits: Vec<(String, Audited)>, json: bool) -> Result<Exit, Failure> {
+fn print_audits(
+    audits: Vec<(String, Audited)>,
+    runs: &[Utf8PathBuf],
+    args: &AuditArgs,
+) -> Result<Exit, Failure> {
+    let runs = runs.iter().map(|run| AuditedRun::of(run.as_std_path()));
+    let runs = runs.collect::<Result<Vec<AuditedRun>, _>>();
+    let mut runs = runs.or_exit(Exit::InvalidInput)?;
+    for run in &mut runs {
+        run.folder = stored::name(&run.folder);
+    }
     let mut sources = Vec::new();
     let (mut broken, mut faults) = (Vec::new(), Vec::new());
     let mut rejected = None;
@@ -77,6 +88,8 @@ fn print_audits(audits: Vec<(String, Audited)>, json: bool) -> Result<Exit, Fail
         }
         sources.push(Source {
             judge,
+            runs: runs.clone(),
+            seed: args.seed,
             sampled,
             of,
             checklist,
@@ -85,7 +98,7 @@ fn print_audits(audits: Vec<(String, Audited)>, json: bool) -> Result<Exit, Fail
             cost: usage.total().known_cost(),
         });
     }
-    if json {
+    if args.json {
         print_json(&sources)?;
     } else {
         println!("{}", table(&sources));
@@ -121,10 +134,20 @@ fn draw_sample<'a>(plans: &'a [Plan], args: &AuditArgs) -> Result<Sample<'a>, Fa
     Sample::draw(plans, args.sample as usize, args.seed).or_exit(Exit::Io)
 }
 
-fn plans(runs: &[Utf8PathBuf]) -> Result<Vec<Plan>, Failure> {
+/// Where the runs' files are, if that is elsewhere.
+fn places(args: &AuditArgs) -> Places<'_> {
+    Places {
+        prompts: args.prompts.as_deref(),
+        ..Places::default()
+    }
+}
+
+fn plans(runs: &[Utf8PathBuf], args: &AuditArgs) -> Result<Vec<Plan>, Failure> {
     let machine = machine()?;
     let look = Purpose::Look { suite: None };
-    let plans = runs.iter().map(|run| reopen(&machine, run, look));
+    let plans = runs
+        .iter()
+        .map(|run| reopen_by(&machine, run, look, places(args)));
     Ok(plans.collect::<Result<_, _>>()?)
 }
 
@@ -133,7 +156,7 @@ fn write_sheet(runs: &[Utf8PathBuf], args: &AuditArgs, file: &Utf8Path) -> Resul
         return Err(anyhow!("write {file}: it is there already")).or_exit(Exit::Io);
     }
     refuse_in_clear(runs, "write the sheet of")?;
-    let plans = plans(runs)?;
+    let plans = plans(runs, args)?;
     let sample = draw_sample(&plans, args)?;
     let ballot = runtime()?
         .block_on(pibench_engine::ballot(&sample))
@@ -152,7 +175,7 @@ fn write_sheet(runs: &[Utf8PathBuf], args: &AuditArgs, file: &Utf8Path) -> Resul
 }
 
 fn by_people(runs: &[Utf8PathBuf], args: &AuditArgs) -> Result<Audited, Failure> {
-    let plans = plans(runs)?;
+    let plans = plans(runs, args)?;
     let sample = draw_sample(&plans, args)?;
     let ballot = runtime()?
         .block_on(pibench_engine::ballot(&sample))

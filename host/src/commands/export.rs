@@ -12,7 +12,7 @@ use pibench_record::RunFolder;
 use pibench_record::parts::runs_in;
 use pibench_report::export::{ExportError, export as write};
 use pibench_report::grid::paragraph;
-use pibench_report::run_record::{RecordError, RunRecord};
+use pibench_report::run_record::{RecordError, RunRecord, tell_apart};
 
 pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     let ExportArgs { runs, format, out } = args;
@@ -23,7 +23,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
         .flat_map(|dir| runs_in(dir.as_std_path()))
         .map(|dir| RunRecord::read_finished(&dir))
         .collect();
-    let records = records.map_err(|error| match error {
+    let mut records = records.map_err(|error| match error {
         RecordError::Unfinished { path } => Failure {
             exit: Exit::InvalidInput,
             error: anyhow!(
@@ -33,6 +33,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
         },
         error => failure(error),
     })?;
+    tell_apart(&mut records);
     let mut changed = Vec::new();
     for record in &records {
         changed.extend(RunFolder::changed_since_sealed(&record.dir).or_exit(Exit::InvalidInput)?);

@@ -19,6 +19,7 @@ pub(super) fn grade(args: &GradeArgs) -> Result<Exit, Failure> {
         suite: args.suite.as_deref(),
         chosen: &chosen(args),
         plugins: args.plugins.as_deref(),
+        prompts: args.prompts.as_deref(),
         answers: args.tape.answers(),
     };
     let (played, plan) = regrade(&machine()?, &args.run, &args.out, &by)?;

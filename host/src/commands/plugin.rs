@@ -8,6 +8,7 @@ mod lock;
 mod new;
 mod test;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use camino::Utf8Path;
@@ -31,9 +32,12 @@ pub(super) fn plugin(args: &PluginArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// The component of a file, under the file's name, granted what it asks for: it is looked at, and plays in no run.
+/// The component of a file, under the file's name, granted what it asks for: it is looked at, and plays in no run. The name alone
+/// is enough for one of the program's own.
 fn load(path: &Utf8Path) -> Result<Arc<Plugin>, Failure> {
     let machine = machine()?;
+    let file = find_own(path, &machine.own);
+    let file = file.unwrap_or_else(|| path.as_std_path().to_owned());
     // It is looked at and tried by itself, so it gets what it asks for; it is compiled as a stranger's.
     let terms = Terms {
         compiler: Some(machine.compiler),
@@ -41,8 +45,17 @@ fn load(path: &Utf8Path) -> Result<Arc<Plugin>, Failure> {
     };
     let plugins = Plugins::on_terms([].into(), Vec::new(), &machine.cache, terms);
     let name = path.file_stem().unwrap_or("plugin");
-    let plugin = plugins.load_file(name, path.as_std_path());
+    let plugin = plugins.load_file(name, &file);
     plugin.map(Arc::new).or_exit(Exit::InvalidInput)
+}
+
+/// The file of the program's own plugin of this name; None for a file or a path to one.
+fn find_own(path: &Utf8Path, own: &[PathBuf]) -> Option<PathBuf> {
+    if path.is_file() || path.file_name() != Some(path.as_str()) {
+        return None;
+    }
+    let mut files = own.iter().map(|dir| dir.join(format!("{path}.wasm")));
+    files.find(|file| file.is_file())
 }
 
 /// A `--config` of the command line.

@@ -14,6 +14,7 @@ use pibench_core::count::count;
 use pibench_record::RunFolder;
 use pibench_record::folder::FolderError;
 use pibench_record::parts::{not_begun, runs_in};
+use pibench_report::audit::AuditedRun;
 use pibench_report::bundle;
 use pibench_report::escape;
 use pibench_report::format::render_in;
@@ -70,7 +71,8 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
             changed.push(format!("{dir}: {lacking}: this is no whole run."));
         }
     }
-    let report = Report::new(records, &audits(audit)?, *seed);
+    let audits = audits(audit, &records)?;
+    let report = Report::new(records, &audits, *seed);
     let mut report = report.map_err(failure)?;
     // Above all else, in every format.
     changed.extend(report.banner.take());
@@ -122,18 +124,55 @@ fn rest(report: &Report, audited: bool) -> String {
     format!("\n{}\n", lines.join("\n"))
 }
 
-/// Every audit of the files.
-fn audits(files: &[Utf8PathBuf]) -> Result<Vec<Audit>, Failure> {
+/// Every audit of the files. Each is of these runs or of some of them.
+fn audits(files: &[Utf8PathBuf], records: &[RunRecord]) -> Result<Vec<Audit>, Failure> {
     let mut audits = Vec::new();
+    if files.is_empty() {
+        return Ok(audits);
+    }
+    let shown = records.iter().map(|record| AuditedRun::of(&record.dir));
+    let shown = shown.collect::<Result<Vec<AuditedRun>, _>>();
+    let shown = shown.or_exit(Exit::InvalidInput)?;
     for file in files {
         let read =
             || -> anyhow::Result<Vec<Audit>> { Ok(serde_json::from_slice(&std::fs::read(file)?)?) };
         let found = read()
             .with_context(|| format!("read {file}: it is not what `audit --json` prints"))
             .or_exit(Exit::InvalidInput)?;
-        audits.extend(found);
+        for one in found {
+            if audits.contains(&one) {
+                return Err(anyhow!(
+                    "read {file}: its audit by {} is given already; name each file once",
+                    one.judge
+                ))
+                .or_exit(Exit::Usage);
+            }
+            check_shown(file, &one, &shown)?;
+            audits.push(one);
+        }
     }
     Ok(audits)
+}
+
+/// That an audit is of runs that are shown, and of these as they are.
+fn check_shown(file: &Utf8Path, audit: &Audit, shown: &[AuditedRun]) -> Result<(), Failure> {
+    let is_shown = |run: &AuditedRun| shown.iter().any(|one| is_same(one, run));
+    let Some(other) = audit.runs.iter().find(|run| !is_shown(run)) else {
+        return Ok(());
+    };
+    let shown: Vec<String> = shown.iter().map(|run| stored::name(&run.folder)).collect();
+    Err(anyhow!(
+        "read {file}: it is an audit of {}, and the report is of {}: name the run that was audited, or audit it again if it was changed \
+         since",
+        stored::name(&other.folder),
+        shown.join(", ")
+    ))
+    .or_exit(Exit::InvalidInput)
+}
+
+/// By their seals: a run that had none when it was audited was not played to its end.
+fn is_same(one: &AuditedRun, other: &AuditedRun) -> bool {
+    one.seal.is_some() && one.seal == other.seal
 }
 
 /// That a folder is of one run, and does not hold those of several.

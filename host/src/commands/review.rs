@@ -6,14 +6,17 @@ use crate::cli::ReviewArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
 use pibench_engine::Doubtful;
-use pibench_engine::plan::{Purpose, reopen};
+use pibench_engine::plan::{Places, Purpose, reopen_by};
 
 /// Lists them. Finding some is no fault: they are for a person to judge.
 pub(super) fn review(args: &ReviewArgs) -> Result<Exit, Failure> {
-    let purpose = Purpose::Look {
+    let places = Places {
         suite: args.suite.as_deref(),
+        prompts: args.prompts.as_deref(),
+        ..Places::default()
     };
-    let plan = reopen(&machine()?, &args.run, purpose)?;
+    let look = Purpose::Look { suite: None };
+    let plan = reopen_by(&machine()?, &args.run, look, places)?;
     let (doubtful, sessions) = pibench_engine::review(&plan).or_exit(Exit::InvalidInput)?;
     if args.json {
         print_json(&doubtful)?;

@@ -12,7 +12,7 @@ use super::{machine, publish, runtime, stored};
 use crate::cli::VerifyArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
-use pibench_engine::plan::{Places, Purpose, reopen, reopen_by, reopen_foreign};
+use pibench_engine::plan::{Places, Purpose, reopen_by, reopen_foreign};
 use pibench_engine::{Extent, Plan, Verified};
 use pibench_report::escape::line;
 use pibench_report::grid::paragraph;
@@ -139,25 +139,21 @@ fn verify_run(run: &Utf8Path, args: &VerifyArgs) -> Result<Found, Failure> {
     Ok(of_verified(run, verified, &rules, sound))
 }
 
-/// The plan of a run: by the places that its record names, or by those of the command line alone.
+/// The plan of a run: by the places of the command line, and by those that its record names unless it is a stranger's.
 fn reopen_named(run: &Utf8Path, args: &VerifyArgs) -> Result<Plan, Failure> {
     let machine = machine()?;
-    let suite = args.suite.as_deref();
-    if !args.foreign {
-        let look = Purpose::Look { suite };
-        return Ok(match &args.policy {
-            Some(policy) => reopen_by(&machine, run, look, policy)?,
-            None => reopen(&machine, run, look)?,
-        });
-    }
     let places = Places {
-        suite,
+        suite: args.suite.as_deref(),
         plugins: args.plugins.as_deref(),
         policy: args.policy.as_deref(),
         prompts: args.prompts.as_deref(),
     };
     let look = Purpose::Look { suite: None };
-    Ok(reopen_foreign(&machine, run, look, places)?)
+    Ok(if args.foreign {
+        reopen_foreign(&machine, run, look, places)?
+    } else {
+        reopen_by(&machine, run, look, places)?
+    })
 }
 
 /// A private run without its key: the chains of its journals and its seal.

@@ -5,10 +5,10 @@ use pibench_sdk::export_grader;
 use pibench_sdk::grader::{ChangeKind, Check, Evidence, Grader, Verdict, Workspace};
 use serde::Deserialize;
 
-export_grader!({{ type }});
+export_grader!(Plugin);
 
 /// The grader.
-pub struct {{ type }};
+pub struct Plugin;
 
 /// What a task file says. An unknown key is an error: a typing error must not pass.
 #[derive(Deserialize)]
@@ -21,7 +21,7 @@ struct Config {
 
 const CHECK: &str = "written";
 
-impl Grader for {{ type }} {
+impl Grader for Plugin {
     fn list_checks(config: &str) -> Result<Vec<Check>, String> {
         let Config { path, .. } = read(config)?;
         Ok(vec![Check {
@@ -104,7 +104,7 @@ mod tests {
             changes: vec![change],
             ..Evidence::default()
         };
-        let verdicts = {{ type }}::grade(CONFIG, &evidence, &OneFile(path, content)).unwrap();
+        let verdicts = Plugin::grade(CONFIG, &evidence, &OneFile(path, content)).unwrap();
         assert_eq!(verdicts[0].pass, expected, "{}", verdicts[0].reason);
     }
 
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_typing_error_in_the_configuration_is_named() {
-        let error = {{ type }}::list_checks(r#"{"path": "a", "contain": "b"}"#).unwrap_err();
+        let error = Plugin::list_checks(r#"{"path": "a", "contain": "b"}"#).unwrap_err();
         assert!(error.contains("contain"), "{error}");
     }
 }

@@ -11,11 +11,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-export_tool_app!({{ type }});
+export_tool_app!(Plugin);
 
 /// The app's state. Serde makes its snapshots.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct {{ type }} {
+pub struct Plugin {
     accounts: Accounts,
     counts: BTreeMap<Email, u32>,
 }
@@ -36,7 +36,7 @@ struct Add {
     amount: u32,
 }
 
-impl {{ type }} {
+impl Plugin {
     fn count_up(&mut self, me: &Email, arguments: Add) -> Result<Value, ToolError> {
         let Add { amount } = arguments;
         if amount == 0 {
@@ -54,7 +54,7 @@ impl {{ type }} {
     }
 }
 
-impl ToolApp for {{ type }} {
+impl ToolApp for Plugin {
     fn tools() -> Tools<Self> {
         Tools::new()
             .login()
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    fn ida() -> Session<{{ type }}> {
+    fn ida() -> Session<Plugin> {
         let ida = json!({"first_name": "Ida", "last_name": "Vale", "email": "ida@vale.example", "password": "pw"});
         let records = json!({"counters": [{"email": "ida@vale.example", "count": 2}]});
         let mut session = Session::open(&json!({"people": [ida], "records": records}));
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn every_tool_is_described() {
-        check_declarations::<{{ type }}>(&["add", "login", "logout", "show"]);
+        check_declarations::<Plugin>(&["add", "login", "logout", "show"]);
     }
 
     #[test]

@@ -39,7 +39,28 @@ struct Head {
     description: String,
     always: bool,
     /// Tools without which it is of no use.
-    tools: Vec<String>,
+    tools: Option<Names>,
+}
+
+/// Names in a list, or in a text with commas or spaces between them.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Names {
+    List(Vec<String>),
+    Text(String),
+}
+
+impl Names {
+    fn into_list(self) -> Vec<String> {
+        match self {
+            Self::List(names) => names,
+            Self::Text(text) => {
+                let names = text.split(|c: char| c == ',' || c.is_whitespace());
+                let names = names.filter(|name| !name.is_empty());
+                names.map(str::to_owned).collect()
+            }
+        }
+    }
 }
 
 /// The skills of a workspace, sorted by folder.
@@ -82,10 +103,9 @@ fn skill(text: &str, path: &str, folder: &str, toolbox: &Toolbox) -> Option<Skil
         always,
         tools,
     } = serde_saphyr::from_str(head).ok()?;
-    let lacks: Vec<String> = tools
-        .into_iter()
-        .filter(|tool| !toolbox.has(tool))
-        .collect();
+    let tools = tools.map(Names::into_list).unwrap_or_default();
+    let lacks = tools.into_iter().filter(|tool| !toolbox.has(tool));
+    let lacks: Vec<String> = lacks.collect();
     Some(Skill {
         name: if name.is_empty() {
             folder.to_owned()
@@ -155,6 +175,15 @@ mod tests {
             "\u{feff}---\r\nname: W\r\ndescription: On Windows.\r\ntools: [fly]\r\n---\r\nOne.\r\nTwo.\r\n",
             Some(("W", "On Windows.", false, "One.\nTwo.", "fly")),
         );
+        // Other scaffolds write the tools as a text.
+        check(
+            "---\nname: T\ndescription: D\ntools: read_file, fly swim\n---\nx",
+            Some(("T", "D", false, "x", "fly, swim")),
+        );
+        check(
+            "---\nname: T\ndescription: D\ntools:\n---\nx",
+            Some(("T", "D", false, "x", "")),
+        );
     }
 
     #[test]
@@ -163,6 +192,8 @@ mod tests {
         check("", None);
         check("---\nname: [\n---\nx", None);
         check("---\nname: {a: b}\n---\nx", None);
+        check("---\nname: a\nalways: maybe\n---\nx", None);
+        check("---\nname: a\ntools: {a: b}\n---\nx", None);
         check(&format!("---\nname: a\n---\n{}", "x".repeat(SIZE)), None);
     }
 
@@ -208,13 +239,14 @@ mod tests {
             assert_eq!(folder, by_name, "the folder is the name");
 
             let head: Head = serde_saphyr::from_str(split(&text).0).unwrap();
+            let named = head.tools.map(Names::into_list).unwrap_or_default();
             let told = |tool: &str| {
                 skill.body.contains(&format!("`{tool}`"))
                     || tool == "exec" && skill.body.to_lowercase().contains("python3")
             };
             for tool in toolbox.specs().iter().map(|spec| &spec.name) {
                 assert!(
-                    !told(tool) || head.tools.contains(tool),
+                    !told(tool) || named.contains(tool),
                     "{folder}: its text names `{tool}`, its head does not"
                 );
             }

@@ -179,7 +179,9 @@ impl<'a> Episode<'a> {
                     _ => self.turn(turn).await?,
                 };
                 self.replay.regrade(&graded);
-                Event::Turn(Box::new(graded))
+                let graded = Event::Turn(Box::new(graded));
+                self.tally.apply(&graded);
+                graded
             }
             Event::SessionFinished(finished) => {
                 Event::SessionFinished(Box::new(self.finish(finished)?))

@@ -254,6 +254,9 @@ pub struct Graded {
     pub protocol: Protocol,
     /// Who judged it.
     pub judge: String,
+    /// BLAKE3 of the prompts that it was judged by; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts_digest: Option<String>,
 }
 
 /// One of several parts of a run that are played apart, on as many machines: every episode is in just one of them.

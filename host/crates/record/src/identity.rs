@@ -101,7 +101,9 @@ fn of(keys: &[&str], mut all: Vec<Difference>) -> Vec<Difference> {
 
 /// Differences in one line, the first of many.
 pub fn listed(differences: &[Difference]) -> String {
-    list_first(differences, 6)
+    let mut words: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    words.dedup();
+    list_first(&words, 6)
 }
 
 /// The manifest as far as it counts.

@@ -1,15 +1,45 @@
 //! Shows how far audits agree with a run, in the form of the paper's Table 6.
 
-use comfy_table::{CellAlignment, Table, presets};
-use serde::Serialize;
+use std::path::Path;
 
+use comfy_table::CellAlignment;
+use serde::{Deserialize, Serialize};
+
+use super::escape::line;
+use super::grid::{fitting, keep_words_in_room, paragraph};
 use pibench_core::cost::MicroUsd;
 use pibench_core::statistics::agreement::Agreement;
+use pibench_record::RunFolder;
+use pibench_record::folder::FolderError;
+
+/// A run that was audited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditedRun {
+    /// As it was named.
+    pub folder: String,
+    /// BLAKE3 of its seal; None of a run that had none, since it was not played to its end.
+    pub seal: Option<String>,
+}
+
+impl AuditedRun {
+    /// The run of a folder, as it is now.
+    pub fn of(dir: &Path) -> Result<Self, FolderError> {
+        let (folder, _) = RunFolder::read(dir)?;
+        Ok(Self {
+            folder: dir.display().to_string(),
+            // Whatever keeps it from being read, it is no seal that another run has.
+            seal: folder.seal().ok(),
+        })
+    }
+}
 
 /// One audit.
 #[derive(Debug, Serialize)]
 pub struct Source {
     pub judge: String,
+    pub runs: Vec<AuditedRun>,
+    /// Of the sample and of the resampling.
+    pub seed: u64,
     /// Sessions that were judged again, of those that are scored.
     pub sampled: usize,
     pub of: usize,
@@ -29,51 +59,45 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// A line for each audit and axis.
+/// A line for each audit, and below it one for each axis.
 pub fn table(sources: &[Source]) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_BORDERS_ONLY).set_header([
-        "audit by",
-        "sessions",
-        "axis",
-        "judgements",
-        "disagreement",
-        "95 %",
-        "kappa",
-        "cost",
-    ]);
-    for column in table.column_iter_mut().skip(3) {
+    let mut table = fitting();
+    table.set_header(["audit by", "judged", "differ", "95 %", "kappa", "cost"]);
+    for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     for source in sources {
-        let axes = [
-            ("checklist (Comp)", &source.checklist),
-            ("intents (Proc)", &source.intents),
-        ];
-        for (at, (axis, found)) in axes.into_iter().enumerate() {
-            let once = |text: String| if at == 0 { text } else { String::new() };
-            let mut row = vec![
-                once(source.judge.clone()),
-                once(format!("{} of {}", source.sampled, source.of)),
-                axis.to_owned(),
-            ];
-            row.extend(cells(found.as_ref()));
-            row.push(once(
-                source
-                    .cost
-                    .map_or_else(|| "unknown".into(), |cost| cost.to_string()),
-            ));
-            table.add_row(row);
+        let Source {
+            judge,
+            sampled,
+            of,
+            checklist,
+            intents,
+            cost,
+            ..
+        } = source;
+        let cost = cost.map_or_else(|| "unknown".into(), |cost| cost.to_string());
+        let judged = format!("{sampled} of {of}");
+        let none = String::new;
+        table.add_row([line(judge), judged, none(), none(), none(), cost]);
+        for (axis, found) in [("checklist (Comp)", checklist), ("intents (Proc)", intents)] {
+            let [judged, rate, interval, kappa] = cells(found.as_ref());
+            table.add_row([format!("  {axis}"), judged, rate, interval, kappa, none()]);
         }
     }
+    keep_words_in_room(&mut table, [1, 2, 3, 4, 5, 0]);
     let undecided = sources.iter().filter(|source| source.undecided > 0);
     let undecided = undecided.map(|source| {
         let Source {
             judge, undecided, ..
         } = source;
-        format!("\n{judge}: no majority on {undecided} questions, which count in nothing.")
+        let told =
+            format!("{judge}: no majority on {undecided} questions, which count in nothing.");
+        format!("\n{}", paragraph(&line(&told)))
     });
-    table.to_string() + &undecided.collect::<String>()
+    let note = "judged: sessions of those that are scored, and judgements in them. differ: the share of judgements that the audit \
+                decides otherwise than the run.";
+    format!("{table}\n{}", paragraph(note)) + &undecided.collect::<String>()
 }
 
 fn cells(found: Option<&Agreement>) -> [String; 4] {
@@ -101,9 +125,11 @@ mod tests {
     use pibench_core::statistics::Interval;
 
     #[test]
-    fn each_axis_has_a_line() {
+    fn each_axis_has_a_line_and_no_line_is_wider_than_a_terminal() {
         let source = Source {
-            judge: "gpt-5.4".into(),
+            judge: "openai/gpt-5.4-of-some-date,anthropic/another".into(),
+            runs: Vec::new(),
+            seed: 1,
             sampled: 120,
             of: 300,
             checklist: Some(Agreement {
@@ -131,5 +157,7 @@ mod tests {
         ] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
+        let lines = shown.lines().map(|line| line.chars().count());
+        assert!(lines.max() <= Some(80), "{shown}");
     }
 }

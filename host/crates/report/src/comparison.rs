@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::escape::line;
 use super::grid::{fitting, keep_words, paragraph};
-use super::run_record::{CUT, RunRecord};
+use super::run_record::{CUT, RunRecord, asked};
 use pibench_core::count::{count, list_first};
 use pibench_core::player::Player;
 use pibench_core::statistics::{
@@ -12,7 +12,7 @@ use pibench_core::statistics::{
     Sides,
 };
 use pibench_record::folder::Manifest;
-use pibench_record::identity::{beside_agent, listed};
+use pibench_record::identity::beside_agent;
 
 /// What is to be known of a comparison: what else than their agents may make the difference between two runs, and what of their
 /// scores it lacks.
@@ -65,7 +65,7 @@ fn ablated(side: &str, (other, whole, counted): (&str, &RunRecord, usize)) -> St
     )
 }
 
-/// Sessions without a score that are named.
+/// Sessions without a score that are named, and things that two runs differ in.
 const MOST_NAMED: usize = 8;
 
 /// Said of a side of which some sessions have no score in some run.
@@ -106,14 +106,38 @@ fn beside_agents(a: &Manifest, b: &Manifest) -> Vec<String> {
          agents."
             .to_owned()
     });
-    let others = beside_agent(a, b);
+    let others = others(a, b);
     let others = (!others.is_empty()).then(|| {
         format!(
             "Beside their agents the runs differ in {}: what that makes out is part of the difference.",
-            listed(&others)
+            list_first(&others, MOST_NAMED)
         )
     });
     judges.into_iter().chain(users).chain(others).collect()
+}
+
+/// What else may make the difference, and how the agents were asked, in words.
+fn others(a: &Manifest, b: &Manifest) -> Vec<String> {
+    let beside = beside_agent(a, b);
+    let mut all: Vec<String> = beside.iter().map(ToString::to_string).collect();
+    // Of own prompts two keys tell in the same words.
+    all.dedup();
+    if a.seed != b.seed {
+        all.push("`seed`".into());
+    }
+    let (of_a, of_b) = (asked(a), asked(b));
+    if of_a.0 != of_b.0 {
+        all.push("the temperature of the agent's model".into());
+    }
+    if of_a.1 != of_b.1 {
+        all.push("the output tokens that the agent's model may use".into());
+    }
+    // Another agent has other settings.
+    let same_settings = a.models.get("agent") == b.models.get("agent");
+    if of_a == of_b && a.agent == b.agent && !same_settings {
+        all.push("the settings of the agent's model".into());
+    }
+    all
 }
 
 /// The comparison of run `a` with run `b`, which are named as the reader knows them. The cautions stand above the figures and

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::parts_table::PartLine;
 use pibench_core::count::count;
-use pibench_core::player::{Mark, Players};
+use pibench_core::player::{Mark, Player, Players};
 use pibench_core::record::Outcome;
 use pibench_core::vocabulary::Category;
 use pibench_record::event::Event;
@@ -444,44 +444,100 @@ pub enum State {
     Finished,
 }
 
-/// What makes a difference whoever the agent is, and how it was in a run. Of an import nobody knows the prompts.
-fn rules(manifest: &Manifest) -> [(&'static str, String); 4] {
-    let prompts = manifest.prompts_digest.chars().take(8).collect();
+/// Something that makes a difference whoever the agent is.
+struct Rule {
+    what: &'static str,
+    /// How it was in a run; None where there is nothing to hold against other runs.
+    is: Option<String>,
+    /// Whether a label says it where runs differ in it.
+    in_label: bool,
+}
+
+/// The settings of a role's model, behind which the role stands.
+const SETTINGS: &str = "settings of the ";
+
+/// The rules of a run. Patterns have a mark of their own, and of an import nobody knows the prompts.
+fn rules(manifest: &Manifest) -> [Rule; 9] {
+    let Manifest {
+        players, models, ..
+    } = manifest;
+    let first = |digest: &str| digest.chars().take(8).collect::<String>();
+    let by_model = |player: Player, name: &str| (player == Player::Model).then(|| name.to_owned());
+    let settings = |role: &str| models.get(role).map(|all| json!(all).to_string());
+    let of_agent = manifest.scaffold_prompt_digest.as_deref().map(first);
+    // The others have their wording behind the label.
+    let is_own = manifest.scaffold_prompt.as_deref() == Some("own");
+    let version = manifest.protocol_version.to_string();
     [
-        ("protocol", name(&manifest.protocol)),
-        ("protocol version", manifest.protocol_version.to_string()),
-        ("scaffold", name(&manifest.scaffold)),
-        ("prompts", prompts),
+        ("protocol", Some(name(&manifest.protocol)), true),
+        ("protocol version", Some(version), true),
+        ("scaffold", Some(name(&manifest.scaffold)), true),
+        ("prompts", Some(first(&manifest.prompts_digest)), true),
+        ("agent's prompts", of_agent, is_own),
+        ("user", by_model(players.user, &manifest.user), true),
+        ("settings of the user", settings("user"), false),
+        ("judge", by_model(players.judge, &manifest.judge), true),
+        ("settings of the judge", settings("judge"), false),
     ]
+    .map(|(what, is, in_label)| Rule { what, is, in_label })
 }
 
 /// In which of these some runs differ from others.
 pub(super) fn differing(runs: &[&RunRecord]) -> Vec<&'static str> {
-    let Some((first, others)) = runs.split_first() else {
+    let all: Vec<_> = runs.iter().map(|run| rules(&run.manifest)).collect();
+    let Some(first) = all.first() else {
         return Vec::new();
     };
-    let first = rules(&first.manifest);
-    let others: Vec<_> = others.iter().map(|run| rules(&run.manifest)).collect();
-    let differs = |at: &usize| others.iter().any(|other| other[*at] != first[*at]);
-    let differing = (0..first.len()).filter(differs);
-    differing.map(|at| first[at].0).collect()
+    let differs = |at: usize| {
+        let mut known = all.iter().filter_map(|rules| rules[at].is.as_ref());
+        let one = known.next();
+        one.is_some_and(|one| known.any(|other| other != one))
+    };
+    let mut found = Vec::new();
+    for (at, rule) in first.iter().enumerate() {
+        // Another model has other settings.
+        let role = rule.what.strip_prefix(SETTINGS);
+        if differs(at) && role.is_none_or(|role| !found.contains(&role)) {
+            found.push(rule.what);
+        }
+    }
+    found
+}
+
+/// The temperature that the agent's model is asked with, and how many tokens its answers may have; None where none was set.
+pub(super) fn asked(manifest: &Manifest) -> (Option<&Value>, Option<u32>) {
+    let model = manifest.models.get("agent").and_then(|all| all.first());
+    let temperature = model.and_then(|model| model.fields.get("temperature"));
+    (temperature, model.and_then(|model| model.max_output_tokens))
 }
 
 /// Gives runs of the same agent, and those that were not played alike, labels that tell them apart.
 pub fn tell_apart(runs: &mut [RunRecord]) {
     let differing = differing(&runs.iter().collect::<Vec<_>>());
-    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let mut labels: BTreeMap<String, u32> = BTreeMap::new();
+    let mut folders: BTreeMap<(String, String), u32> = BTreeMap::new();
     for run in runs.iter() {
-        *seen.entry(run.label.clone()).or_default() += 1;
+        *labels.entry(run.label.clone()).or_default() += 1;
+        let folder = (run.label.clone(), run.folder_name());
+        *folders.entry(folder).or_default() += 1;
     }
     for run in runs {
-        if seen[&run.label] > 1 {
-            run.label = format!("{} ({})", run.label, run.folder_name());
+        if labels[&run.label] > 1 {
+            let folder = (run.label.clone(), run.folder_name());
+            let is_only = folders[&folder] == 1;
+            let (label, name) = folder;
+            run.label = if is_only {
+                format!("{label} ({name})")
+            } else {
+                format!("{label} ({})", run.dir.display())
+            };
         }
-        let marks = rules(&run.manifest).into_iter();
-        let marks = marks.filter(|(rule, is)| differing.contains(rule) && !is.is_empty());
-        run.label
-            .extend(marks.map(|(rule, is)| format!(" ({rule} {is})")));
+        for Rule { what, is, in_label } in rules(&run.manifest) {
+            let is = is.filter(|is| in_label && !is.is_empty());
+            if differing.contains(&what) {
+                run.label.extend(is.map(|is| format!(" ({what} {is})")));
+            }
+        }
     }
 }
 

@@ -58,7 +58,7 @@ pub enum LockError {
     Read { path: PathBuf, reason: String },
     #[error(
         "load plugin from {}: it is not in {}; look at the file, then pin it with `pibench-host plugin lock --plugins {}`",
-        path.display(), lock.display(), dir(path)
+        path.display(), lock.display(), dir(path).display()
     )]
     Unlisted { path: PathBuf, lock: PathBuf },
     #[error(
@@ -74,7 +74,7 @@ pub enum LockError {
     },
     #[error(
         "load plugin `{name}`: {} pins it, and there is no {}; put the file back, or take it off the lock with `pibench-host plugin lock --plugins {}`",
-        lock.display(), path.display(), dir(path)
+        lock.display(), path.display(), dir(path).display()
     )]
     Absent {
         name: String,
@@ -86,7 +86,7 @@ pub enum LockError {
 /// What to do about a component that is not what a lock pins. A suite's lock may hold one that lies elsewhere.
 fn mend(path: &Path, lock: &Path) -> String {
     if path.parent() == lock.parent() {
-        let dir = dir(path);
+        let dir = dir(path).display();
         return format!(
             "put the file back, or look at it and pin it anew with `pibench-host plugin lock --plugins {dir}`"
         );
@@ -94,11 +94,10 @@ fn mend(path: &Path, lock: &Path) -> String {
     "name the file that is meant under [plugins] of the suite, or its folder by --plugins".into()
 }
 
-fn dir(path: &Path) -> String {
-    path.parent()
-        .unwrap_or(Path::new("."))
-        .display()
-        .to_string()
+/// The folder of a file; a bare name's is this one.
+fn dir(path: &Path) -> &Path {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    dir.unwrap_or(Path::new("."))
 }
 
 /// The lock of a component's folder; None where there is none.
@@ -267,8 +266,7 @@ pub fn add(component: &Path) -> Result<Lock, LockError> {
         path: path.to_owned(),
         reason,
     };
-    let dir = component.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let dir = dir.unwrap_or(Path::new("."));
+    let dir = dir(component);
     let added = read_lock(component).map_err(|reason| failed(component, reason))?;
     let mut plugins = match beside(component)? {
         Some(lock) => lock.plugins,
@@ -385,6 +383,16 @@ mod tests {
         write(dir.path()).unwrap();
         check(&one).unwrap();
         check(&two).unwrap();
+    }
+
+    #[test]
+    fn the_folder_to_pin_anew_is_named_also_where_a_file_has_a_bare_name() {
+        for (file, folder) in [("one.wasm", "."), ("mine/one.wasm", "mine")] {
+            let path = Path::new(file);
+            let told = mend(path, &path.with_file_name(FILE));
+            let end = format!("`pibench-host plugin lock --plugins {folder}`");
+            assert!(told.ends_with(&end), "{told}");
+        }
     }
 
     #[test]

@@ -13,8 +13,12 @@ mod evidence;
 mod example;
 mod history;
 mod leak;
+mod owned;
+mod recipients;
 mod recovery;
+mod rules;
 mod shown;
+mod skills;
 mod tries;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -181,7 +185,9 @@ impl<'s> Authored<'s> {
         tools: &Tools<'_>,
         tries: &Tries,
     ) -> Vec<Problem> {
-        let mut problems = authored.own_problems(persona, tools);
+        let everybody = self.suite.personas.iter().flat_map(|one| &one.people);
+        let people: Vec<&str> = everybody.map(|one| one.email.as_str()).collect();
+        let mut problems = authored.own_problems(persona, tools, &people);
         let mut shown = Shown::of_persona(self.suite, persona, tools.known);
         for (index, session) in persona.sessions.iter().enumerate() {
             shown.add_session(persona, index);
@@ -199,6 +205,9 @@ impl<'s> Authored<'s> {
                     tries,
                 };
                 ground.check(&shown, tools, report);
+                if !authored.imported {
+                    recipients::check(&session.apps, &people, &ground.root, report);
+                }
             }));
         }
         problems
@@ -359,7 +368,7 @@ impl AuthoredPersona {
     }
 
     /// The persona file's: its tools exist, and its groups are groups.
-    fn own_problems(&self, persona: &Persona, tools: &Tools<'_>) -> Vec<Problem> {
+    fn own_problems(&self, persona: &Persona, tools: &Tools<'_>, people: &[&str]) -> Vec<Problem> {
         on_document(&self.source, |root, report| {
             for (index, tool) in persona.tools.iter().enumerate() {
                 if !tools.have(tool) {
@@ -375,6 +384,8 @@ impl AuthoredPersona {
             }
             if !self.imported {
                 dates::check_persona(persona, &root, report);
+                skills::check(persona, tools, &root.key("skills"), report);
+                recipients::check(&persona.apps, people, &root, report);
             }
             if !self.imported && self.whole {
                 episode::check(persona, &self.sessions, &root.key("episode"), report);
@@ -403,6 +414,7 @@ impl Ground<'_> {
         }
         dates::check(self, report);
         self.check_tools(tools, report);
+        rules::check(self, tools, report);
         self.check_files_read(shown, report);
     }
 
@@ -421,19 +433,31 @@ impl Ground<'_> {
         });
         let looked_at = self.looked_at().map(|(tool, place)| (tool, place, true));
         for (tool, place, own) in steps.chain(evidence).chain(looked_at) {
-            let app = tool.split_once("__").map(|(app, _)| app);
-            if app.is_some_and(|app| tools.is_meant(app)) {
-                continue;
-            }
-            if !tools.have(tool) {
-                let message = format!("there is no tool `{tool}`");
-                let help = tools.remedy(tool, "name a built-in tool or one of a plugin");
-                self.report(report, &place, message, &help);
-            } else if own && tool.contains("__") && !self.persona.has_tool(tool) {
-                let message = format!("the persona has no tool `{tool}`");
-                let help = "add it to the persona's tools, or name another";
-                self.report(report, &place, message, help);
-            }
+            self.check_tool(tools, tool, &place, own, report);
+        }
+    }
+
+    /// A tool that is named must be there; `own`: the persona's.
+    fn check_tool(
+        &self,
+        tools: &Tools<'_>,
+        tool: &str,
+        place: &Place<'_>,
+        own: bool,
+        report: &mut Report<'_>,
+    ) {
+        let app = tool.split_once("__").map(|(app, _)| app);
+        if app.is_some_and(|app| tools.is_meant(app)) {
+            return;
+        }
+        if !tools.have(tool) {
+            let message = format!("there is no tool `{tool}`");
+            let help = tools.remedy(tool, "name a built-in tool or one of a plugin");
+            self.report(report, place, message, &help);
+        } else if own && app.is_some() && !self.persona.has_tool(tool) {
+            let message = format!("the persona has no tool `{tool}`");
+            let help = "add it to the persona's tools, or name another";
+            self.report(report, place, message, help);
         }
     }
 

@@ -15,6 +15,11 @@ pub(super) fn look(suite: &Suite, guests: &Guests) -> Vec<Finding> {
     let names: BTreeSet<String> = needed.iter().cloned().chain(own).collect();
     let (mut findings, mut there) = (Vec::new(), Vec::new());
     for name in &names {
+        if let Some(reason) = Guests::find_misnamed(plugins, name) {
+            let found = format!("failed to {reason}");
+            findings.push(Finding::problem("plugins", found, "give it another name"));
+            continue;
+        }
         let papers = plugins.papers(name).and_then(|papers| {
             plugins.decide(name, &papers)?;
             Ok(papers)

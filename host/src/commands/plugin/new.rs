@@ -9,14 +9,27 @@ use camino::{Utf8Path, Utf8PathBuf};
 use self::project::render;
 use crate::cli::{LangArg, PluginNewArgs};
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_engine::plan::OF_TOOLS;
 
 /// The longest name: a tool's name, `<app>__<tool>`, has to fit what providers take.
 const NAME_LIMIT: usize = 32;
 
-/// Names that the languages or the host have taken.
-const TAKEN: [&str; 32] = [
-    "alloc",
+/// The host's plugins beside those of the agent's own tools.
+const OF_HOST: [&str; 9] = [
     "amazon",
+    "file_system",
+    "gmail",
+    "phone",
+    "rules",
+    "simple_note",
+    "splitwise",
+    "spotify",
+    "todoist",
+];
+
+/// Words and crates of Rust, by which no crate is named.
+const OF_RUST: [&str; 22] = [
+    "alloc",
     "as",
     "async",
     "await",
@@ -28,24 +41,15 @@ const TAKEN: [&str; 32] = [
     "enum",
     "extern",
     "false",
-    "file_system",
     "fn",
-    "gmail",
     "impl",
     "let",
     "mod",
-    "phone",
     "proc_macro",
-    "python",
-    "rules",
     "self",
-    "simple_note",
-    "splitwise",
-    "spotify",
     "std",
     "super",
     "test",
-    "todoist",
     "true",
 ];
 
@@ -86,10 +90,16 @@ fn check_name(name: &str) -> anyhow::Result<()> {
              between them, and starts with a letter"
         ));
     }
-    if TAKEN.contains(&name) {
-        return Err(anyhow!("name a plugin `{name}`: the name is taken"));
-    }
-    Ok(())
+    let whose = if OF_HOST.contains(&name) || OF_TOOLS.contains(&name) {
+        "the host has a plugin of this name"
+    } else if OF_RUST.contains(&name) {
+        "Rust has this word for itself"
+    } else {
+        return Ok(());
+    };
+    Err(anyhow!(
+        "name a plugin `{name}`: the name is taken: {whose}; choose another"
+    ))
 }
 
 /// The SDK's folder: the named one, or that of the checkout whose target folder this program stands in.
@@ -102,8 +112,11 @@ fn sdk(named: Option<&Utf8Path>) -> anyhow::Result<Utf8PathBuf> {
         root.join("plugins/sdk")
     };
     if !candidate.join("Cargo.toml").is_file() {
+        // Where the program stands alone, its own place says nothing.
+        let place = named.map_or_else(String::new, |dir| format!(" in {dir}"));
         return Err(anyhow!(
-            "find the crate pibench-sdk in {candidate}: say where it is by --sdk DIR"
+            "find the crate pibench-sdk{place}: it is plugins/sdk of a checkout of the project; say where it is by --sdk DIR, \
+             or take `--lang python`, which needs none"
         ));
     }
     candidate
@@ -154,5 +167,20 @@ mod tests {
         ] {
             assert!(check_name(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_refused_and_said_whose_it_is() {
+        let makefile = include_str!("../../../../Makefile").lines();
+        let mut guests = makefile.filter_map(|line| line.strip_prefix("GUESTS := "));
+        let guests = guests.next().unwrap().split(' ').chain(["python"]);
+        let of_host = guests.map(|name| (name, "the host has a plugin"));
+        let of_rust = OF_RUST.map(|name| (name, "Rust has this word"));
+        for (name, whose) in of_host.chain(of_rust) {
+            let error = check_name(name).unwrap_err().to_string();
+            assert!(error.contains(whose), "{error}");
+        }
+        check_name("shells").unwrap();
+        check_name("documents").unwrap();
     }
 }

@@ -8,22 +8,29 @@ use super::examples::ANSWER;
 use super::play::End;
 use pibench_agent::tools::NOT_TAKEN;
 use pibench_core::record::{CallStatus, Outcome, Status};
+use pibench_core::score::ItemScore;
 use pibench_record::event;
 use pibench_record::event::{FaultKind, ItemVerdict, SessionFinished, Turn};
 use pibench_suite::problem::Problem;
-use pibench_suite::suite::{Session, Step, Suite};
+use pibench_suite::suite::{Grading, Session, Step, Suite};
 use pibench_suite::validate::Part;
 
 /// Proc and Comp that an agent without work stays under (percent).
 const CHEAT_BOUND: f64 = 5.0;
 
-/// What the end of a session says against it. Plugins that broke in it are added to `breaks`.
+/// The items that the reference workflow does not meet, by persona, session and id: that `reactive`, which carries it out too,
+/// does not meet them either is told by that.
+pub(super) type Unmet = BTreeSet<(String, String, String)>;
+
+/// What the end of a session says against it. Plugins that broke in it are added to `breaks`, and what `reference` does not
+/// meet to `unmet`; it is the first to be asked about.
 pub(super) fn told(
     agent: &'static str,
     end: &End,
     suite: &Suite,
     ground: &Ground<'_>,
     breaks: &mut Breaks,
+    unmet: &mut Unmet,
 ) -> Vec<Problem> {
     let End {
         persona,
@@ -36,11 +43,25 @@ pub(super) fn told(
     }
     let faulty = faults(agent, end, breaks);
     let authored = ground.authored;
-    let told = wrong(agent, finished, &faulty).into_iter();
+    let session = suite.find_session(persona, id).map(|(_, session)| session);
+    let mut told = wrong(agent, finished);
+    for (index, item) in finished.items.iter().enumerate() {
+        let place = (persona.clone(), id.clone(), item.id.clone());
+        let is_told = agent == "reactive" && unmet.contains(&place);
+        if is_told || faulty.contains(&index) {
+            continue;
+        }
+        if agent == "reference" && !item.met {
+            unmet.insert(place);
+        }
+        let reason = session.map_or_else(String::new, |session| reason(session, index, turns));
+        told.extend(wrong_item(agent, index, item, &reason));
+    }
     let told = told
+        .into_iter()
         .map(|(part, message, help)| authored.session_problem(persona, id, part, message, help));
     let mut told: Vec<Problem> = told.collect();
-    if let (Some((_, session)), "reference") = (suite.find_session(persona, id), agent) {
+    if let (Some(session), "reference") = (session, agent) {
         told.extend(mistaken(session, turns).into_iter().map(|message| {
             let part = Part::Key("reference");
             let help = "correct the step: the workflow is carried out as it is written";
@@ -102,12 +123,47 @@ fn mistaken(session: &Session, turns: &[Turn]) -> Vec<String> {
     told
 }
 
-/// What one session's end under one agent says against the session. `faulty` items were judged by nobody.
-fn wrong(agent: &str, finished: &SessionFinished, faulty: &BTreeSet<usize>) -> Vec<Told> {
+/// What the grader of a rule said last against an item, to stand behind a message: a matcher's words are the author's own.
+fn reason(session: &Session, index: usize, turns: &[Turn]) -> String {
+    let item = session.checklist.get(index);
+    let Some(item) = item.filter(|item| matches!(item.grading, Grading::Rule(_))) else {
+        return String::new();
+    };
+    let mut verdicts = turns.iter().rev().flat_map(|turn| &turn.items);
+    let last = verdicts.find(|verdict| verdict.item == item.id && !verdict.pass);
+    let reason = last.map_or("", |verdict| verdict.reason.trim());
+    if reason.is_empty() {
+        return String::new();
+    }
+    let reason: String = reason.chars().take(ANSWER).collect();
+    format!(": {reason}")
+}
+
+/// What one item's end under an agent says against it.
+fn wrong_item(agent: &str, index: usize, item: &ItemScore, reason: &str) -> Option<Told> {
+    let id = &item.id;
+    if matches!(agent, "reference" | "reactive") && !item.met {
+        return Some((
+            Part::Item(index),
+            format!("`{agent}` does not meet the item `{id}`{reason}"),
+            "mend the workflow, or the matcher or rule that misses good work",
+        ));
+    }
+    let is_given = agent == "nop" && item.met;
+    is_given.then(|| {
+        (
+            Part::Item(index),
+            format!("`nop`, who does nothing, meets the item `{id}`"),
+            "put a positive condition beside the negative one",
+        )
+    })
+}
+
+/// What one session's end under one agent says against the session, but for its items.
+fn wrong(agent: &str, finished: &SessionFinished) -> Vec<Told> {
     let SessionFinished {
         outcome,
         intents,
-        items,
         proc,
         comp,
         ..
@@ -136,24 +192,6 @@ fn wrong(agent: &str, finished: &SessionFinished, faulty: &BTreeSet<usize>) -> V
                 Part::Intent(index),
                 format!("`{agent}`, who says nothing, gets the intent `{id}`"),
                 "a matcher takes an empty answer for work",
-            ));
-        }
-    }
-    let judged = items.iter().enumerate();
-    for (index, item) in judged.filter(|(index, _)| !faulty.contains(index)) {
-        let id = &item.id;
-        if matches!(agent, "reference" | "reactive") && !item.met {
-            told.push((
-                Part::Item(index),
-                format!("`{agent}` does not meet the item `{id}`"),
-                "mend the workflow, or the matcher or rule that misses good work",
-            ));
-        }
-        if agent == "nop" && item.met {
-            told.push((
-                Part::Item(index),
-                format!("`nop`, who does nothing, meets the item `{id}`"),
-                "put a positive condition beside the negative one",
             ));
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::script;
-use crate::plan::OF_TOOLS;
+use crate::plan::{Guests, OF_TOOLS};
 use crate::tools;
 use pibench_agent::builtin;
 use pibench_core::message::ToolSpec;
@@ -29,8 +29,17 @@ impl There {
     pub async fn of(suite: &Suite, plugins: &Plugins) -> Self {
         let apps: BTreeSet<String> = suite.personas.iter().flat_map(Persona::app_names).collect();
         let mut specs = builtin(suite.scaffold);
-        let mut faults = Vec::new();
-        for name in suite.plugin_names() {
+        // One of the agent's own tools that is none: nothing of it is asked for.
+        let misnamed = OF_TOOLS.into_iter().filter_map(|name| {
+            let reason = Guests::find_misnamed(plugins, name)?;
+            let reason = format!("cannot {reason}");
+            let there = Vec::new();
+            Some((name.to_owned(), Fault { reason, there }))
+        });
+        let mut faults: Vec<(String, Fault)> = misnamed.collect();
+        let mut names = suite.plugin_names();
+        names.retain(|name| faults.iter().all(|(misnamed, _)| misnamed != name));
+        for name in names {
             match tools_of(plugins, &name, apps.contains(&name)).await {
                 Ok(listed) => specs.extend(listed),
                 Err(error) => faults.push((name, fault_of(&error))),

@@ -7,9 +7,12 @@ use futures::future::{join, join_all};
 use serde::Serialize;
 
 use super::breaks::Breaks;
+use super::expected::Unmet;
 use super::{CheckError, Ground, Told, examples, expected, play};
 use pibench_core::player;
 use pibench_record::results::RunResults;
+use pibench_sandbox::document::DOCUMENT;
+use pibench_sandbox::shell::SHELL;
 use pibench_suite::manifest::FilterFile;
 use pibench_suite::problem::Problem;
 use pibench_suite::suite::{Persona, Session, Suite};
@@ -51,6 +54,7 @@ pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, Ch
         told.stopped = Some(error);
         (Vec::new(), Breaks::default())
     });
+    let mut unmet = Unmet::default();
     for (agent, play) in player::SCRIPTED.into_iter().zip(plays) {
         let play = match play {
             Ok(play) => play,
@@ -64,7 +68,7 @@ pub(super) async fn check(suite: &Suite, ground: &Ground<'_>) -> Result<Told, Ch
             }
         };
         for end in &play.ends {
-            let problems = expected::told(agent, end, &suite, ground, &mut breaks);
+            let problems = expected::told(agent, end, &suite, ground, &mut breaks, &mut unmet);
             told.problems.extend(problems);
         }
         if agent == "reference" {
@@ -128,6 +132,10 @@ fn sound(suite: &Suite, ground: &Ground<'_>, left_out: &mut Vec<String>) -> Suit
 
 /// Why nothing of a persona can be played.
 fn why_no_persona(persona: &Persona, ground: &Ground<'_>) -> Option<String> {
+    let own = [DOCUMENT, SHELL];
+    if let Some(name) = own.into_iter().find(|name| ground.absent.contains(*name)) {
+        return Some(format!("the agent's tools cannot use `{name}`"));
+    }
     let apps = persona.app_names();
     if let Some(app) = apps.iter().find(|app| ground.absent.contains(*app)) {
         return Some(format!("its app `{app}` cannot be used"));

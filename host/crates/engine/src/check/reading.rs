@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use pibench_sandbox::document::Format;
+use crate::plan::Guests;
+use pibench_sandbox::document::{DOCUMENT, Format};
 use pibench_sandbox::{Documents, Limits, Plugins};
 use pibench_suite::problem::Problem;
 use pibench_suite::suite::{Staged, Suite};
@@ -15,6 +16,10 @@ const PAGES: u32 = 1000;
 pub async fn as_read(suite: &Suite, plugins: &Arc<Plugins>, problems: &mut Vec<Problem>) -> Suite {
     let documents = Documents::new(Arc::clone(plugins), Limits::DOCUMENT);
     let mut suite = suite.clone();
+    // That there is no reader is told once, and not for each document.
+    if Guests::find_misnamed(plugins, DOCUMENT).is_some() {
+        return suite;
+    }
     let files = suite.personas.iter_mut().flat_map(|persona| {
         let sessions = persona.sessions.iter_mut();
         let staged = sessions.flat_map(|session| &mut session.files);

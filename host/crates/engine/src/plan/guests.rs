@@ -182,12 +182,36 @@ impl Guests {
         own && (unused() || beside && of_tools())
     }
 
-    /// Refuses plugins of others that no policy speaks of, before anything is played or graded.
+    /// Why a plugin by the name of one of the agent's own tools is none: the first call that needs it would end the run.
+    pub fn find_misnamed(plugins: &Plugins, name: &str) -> Option<String> {
+        let (interface, kind) = match name {
+            DOCUMENT => ("documents", "document reader"),
+            SHELL => ("commands", "shell"),
+            PYTHON => ("grading", "grader"),
+            _ => return None,
+        };
+        // What cannot be read is told where it is loaded.
+        let exports = plugins.papers(name).ok()?.facts.exports;
+        let wanted = format!("pibench:plugin/{interface}@");
+        let is_one = exports.iter().any(|export| export.starts_with(&wanted));
+        (!is_one).then(|| {
+            format!(
+                "use plugin `{name}`: it is no {kind}, and the agent's own tools need one by this name; give the plugin \
+                another name"
+            )
+        })
+    }
+
+    /// Refuses plugins that have the name of another kind's, and those of others that no policy speaks of, before anything is
+    /// played or graded.
     pub(super) fn decide(&self, suite: &Suite) -> Result<(), PlanError> {
         let own = OF_TOOLS.into_iter().map(str::to_owned);
         for name in suite.plugin_names().into_iter().chain(own) {
             // One that is missing was told, if it is needed.
             if self.plugins.is_there(&name) {
+                if let Some(reason) = Self::find_misnamed(&self.plugins, &name) {
+                    return Err(PlanError::input(reason));
+                }
                 let papers = self.plugins.papers(&name);
                 let decided = papers.and_then(|papers| self.plugins.decide(&name, &papers));
                 decided.map_err(PlanError::input)?;

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::answers::offline;
 use super::cast::{Names, UNKNOWN, cast, clients, recorded};
-use super::reopen::{assignments, load, plugin_dirs, same_rules, suite_file};
+use super::reopen::{assignments, load, plugin_dirs, prompts_folder, same_rules, suite_file};
 use super::resolve::{absolute, of_folder};
 use super::{Answers, Guests, Machine, Made, Plan, PlanError, Roles};
 use crate::role::prompts::Prompts;
@@ -35,6 +35,8 @@ pub struct Grading<'a> {
     pub chosen: &'a [Assignment],
     /// A folder of plugins, before those of the run.
     pub plugins: Option<&'a Utf8Path>,
+    /// A folder of prompts to judge by; None for the run's, as they were.
+    pub prompts: Option<&'a Utf8Path>,
     pub answers: Answers,
 }
 
@@ -49,8 +51,8 @@ pub fn regrade(
     same_rules("grade", dir, &was)?;
     check_whole(dir, &played)?;
     let suite = load_suite(machine, dir, &played, &was, by)?;
-    let own_prompts = was.prompts.as_deref().map(Utf8Path::new);
-    let prompts = Prompts::load(own_prompts).map_err(PlanError::input)?;
+    let prompts = load_prompts(dir, &was, by.prompts)?;
+    let named_prompts = by.prompts.map(absolute).transpose()?;
     let (roles, spending) = cast_judges(&was, &suite, &prompts, &by.answers)?;
     let policy = by.choose_policy(suite.policy.as_deref())?;
     let own = by.plugins.map(|dir| dir.as_std_path().to_owned());
@@ -73,6 +75,8 @@ pub fn regrade(
         },
         models: models(&was, &roles),
         plugin_dirs: guests.recorded_dirs(),
+        prompts: named_prompts.or_else(|| was.prompts.clone()),
+        prompts_version: prompts.version(),
         prompts_digest: prompts.digest().to_owned(),
         policy: policy.map(Utf8PathBuf::into_string),
         policy_digest: guests.policy.as_ref().map(|policy| policy.digest.clone()),
@@ -136,6 +140,28 @@ fn load_suite(
         )));
     }
     Ok(suite)
+}
+
+/// The prompts to judge by. A folder of the run's own must be as it was: whoever wants it as it is now names it.
+fn load_prompts(
+    dir: &Utf8Path,
+    was: &Manifest,
+    named: Option<&Utf8Path>,
+) -> Result<Prompts, PlanError> {
+    let folder = match named {
+        Some(_) => named,
+        None => prompts_folder("grade", dir, was)?,
+    };
+    let prompts = Prompts::load(folder).map_err(PlanError::input)?;
+    match folder {
+        Some(own) if named.is_none() && prompts.digest() != was.prompts_digest => {
+            Err(PlanError::input(format!(
+                "grade {dir}: changed since it was begun: the prompts in {own}; put them back, or name them by --prompts to judge by \
+                 them as they are now"
+            )))
+        }
+        _ => Ok(prompts),
+    }
 }
 
 /// Who played is named and not asked; the judge is, and what it costs is counted.
@@ -221,6 +247,8 @@ fn read_graded(dir: &Utf8Path, played: &RunFolder, was: &Manifest) -> Result<Gra
         suite_digest: was.suite_digest.clone(),
         protocol: before.map_or(was.protocol, |graded| graded.protocol),
         judge: was.judge.clone(),
+        // An imported run does not say by which it was.
+        prompts_digest: Some(was.prompts_digest.clone()).filter(|digest| !digest.is_empty()),
     })
 }
 

@@ -71,35 +71,47 @@ pub struct GoingOn {
 
 /// The plan of a run folder, as it was made.
 pub fn reopen(machine: &Machine, dir: &Utf8Path, purpose: Purpose<'_>) -> Result<Plan, PlanError> {
-    let (folder, manifest) = RunFolder::read(dir.as_std_path()).map_err(of_folder)?;
-    look(machine, dir, (folder, manifest), purpose, false)
+    reopen_by(machine, dir, purpose, Places::default())
 }
 
-/// The same, with the policy's file where it is now. Its contents are compared in any case, by what they grant and limit.
+/// The same, of a run whose files are elsewhere by now: what is not named is looked for where the record says. Their contents are
+/// compared in any case; those of a policy by what they grant and limit.
 pub fn reopen_by(
     machine: &Machine,
     dir: &Utf8Path,
     purpose: Purpose<'_>,
-    policy: &Utf8Path,
+    places: Places<'_>,
 ) -> Result<Plan, PlanError> {
     let (folder, manifest) = RunFolder::read(dir.as_std_path()).map_err(of_folder)?;
+    let of = |path: Option<&Utf8Path>| path.map(ToString::to_string);
+    let mut plugin_dirs: Vec<String> = of(places.plugins).into_iter().collect();
+    plugin_dirs.extend_from_slice(&manifest.plugin_dirs);
     let manifest = Manifest {
-        policy: Some(policy.to_string()),
+        suite_path: of(places.suite).unwrap_or(manifest.suite_path),
+        plugin_dirs,
+        policy: of(places.policy).or(manifest.policy),
+        prompts: moved_prompts(manifest.prompts, places.prompts),
         ..manifest
     };
     look(machine, dir, (folder, manifest), purpose, false)
 }
 
-/// Where things are on this machine, for the record of a stranger: what it says of places is not followed.
+/// Where things are on this machine. Of the record of a stranger no place is followed, named here or not.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Places<'a> {
-    /// The suite file; None for the suite that the program carries.
+    /// The suite file; of a stranger's run None for the suite that the program carries.
     pub suite: Option<&'a Utf8Path>,
-    /// A folder of plugins, before the host's own.
+    /// A folder of plugins, before the others.
     pub plugins: Option<&'a Utf8Path>,
     pub policy: Option<&'a Utf8Path>,
-    /// A folder of prompts, where user agent and judge were not asked by the built-in ones.
+    /// A folder of prompts, where agent, user agent or judge were not asked by the built-in ones.
     pub prompts: Option<&'a Utf8Path>,
+}
+
+/// Where a run's prompts are now. Of several runs, those that had none of their own were asked by nothing else.
+fn moved_prompts(recorded: Option<String>, named: Option<&Utf8Path>) -> Option<String> {
+    let recorded = recorded?;
+    Some(named.map_or(recorded, ToString::to_string))
 }
 
 /// The plan of a run folder that a stranger made.
@@ -131,8 +143,7 @@ pub fn reopen_foreign(
         suite_path: suite.to_string(),
         plugin_dirs: of(places.plugins).into_iter().collect(),
         policy: of(places.policy),
-        // Of runs that had none of their own, in the same folder, nothing else was asked.
-        prompts: manifest.prompts.as_ref().and(of(places.prompts)),
+        prompts: moved_prompts(manifest.prompts, places.prompts),
         ..manifest
     };
     look(machine, dir, (folder, manifest), purpose, true)
@@ -320,7 +331,7 @@ impl Opened {
             &suite_file(verb, machine, dir, &manifest)?,
             &assigned,
         )?;
-        let own_prompts = manifest.prompts.as_deref().map(Utf8Path::new);
+        let own_prompts = prompts_folder(verb, dir, &manifest)?;
         let prompts = Prompts::load(own_prompts).map_err(PlanError::input)?;
         let policy = policy_file(verb, dir, &manifest)?;
         let guests = Guests::of(machine, &suite, plugin_dirs(machine, &manifest), policy)?;
@@ -368,6 +379,14 @@ impl Opened {
         } = self;
         let agent_prompts = Names::played(manifest).agent_prompts(prompts)?;
         let then = manifest.scaffold_prompt_digest.as_ref();
+        // The prompts of a grading are its judge's: the agent had played by then.
+        let of_agent = then.map(|then| {
+            if manifest.graded.is_some() {
+                then.clone()
+            } else {
+                agent_prompts.digest()
+            }
+        });
         let played = (&*manifest.personas, &*manifest.sessions);
         // What is played on is played as it was begun.
         let beside = verb == GO_ON;
@@ -375,7 +394,7 @@ impl Opened {
             suite_digest: suite.digest.clone(),
             suite_parts: suite.parts.clone(),
             prompts_digest: prompts.digest().to_owned(),
-            scaffold_prompt_digest: then.map(|_| agent_prompts.digest()),
+            scaffold_prompt_digest: of_agent,
             plugins: guests.load_marks(machine, suite, played, beside)?,
             limits: guests.recorded_limits(),
             ..manifest.clone()
@@ -425,6 +444,21 @@ fn policy_file<'m>(
     Err(PlanError::input(format!(
         "{verb} {dir}: its policy's file {named} is not there; put it back (`verify` and `grade` take it from elsewhere by --policy)"
     )))
+}
+
+/// Where the operator's prompts are, if it was played by some.
+pub(super) fn prompts_folder<'m>(
+    verb: &str,
+    dir: &Utf8Path,
+    manifest: &'m Manifest,
+) -> Result<Option<&'m Utf8Path>, PlanError> {
+    match manifest.prompts.as_deref().map(Utf8Path::new) {
+        Some(named) if !named.exists() => Err(PlanError::input(format!(
+            "{verb} {dir}: its folder of prompts {named} is not there; put it back (`verify`, `review`, `audit` and `grade` take it \
+             from elsewhere by --prompts)"
+        ))),
+        named => Ok(named),
+    }
 }
 
 /// Where a program unpacked a file that it carries, without the cache and the digest: these are the machine's and the program's own.
@@ -544,19 +578,57 @@ pub(super) fn same_run(
     )))
 }
 
-/// Where its plugins were, and where this program's are: the folder may have been played on another machine. Their bytes are
-/// compared in any case.
+/// Where its plugins were, and where this program's are: the folder may have been played on another machine, or with another
+/// cache. Their bytes are compared in any case.
 pub(super) fn plugin_dirs(machine: &Machine, manifest: &Manifest) -> Vec<PathBuf> {
-    let mut dirs: Vec<PathBuf> = manifest.plugin_dirs.iter().map(PathBuf::from).collect();
+    let dirs = manifest.plugin_dirs.iter();
+    let dirs = dirs.filter(|dir| !is_unpacked(Utf8Path::new(dir)));
+    let mut dirs: Vec<PathBuf> = dirs.map(PathBuf::from).collect();
     let mut here = machine.own.clone();
     here.retain(|dir| !dirs.contains(dir));
     dirs.extend(here);
     dirs
 }
 
+/// Whether a program unpacked there the plugins that it carries, in whichever cache. Nobody chose that place, and in another cache
+/// than this program's they would be taken for those of others.
+fn is_unpacked(dir: &Utf8Path) -> bool {
+    let unpacked = dir.parent().and_then(Utf8Path::file_name);
+    let digest = unpacked.and_then(|name| name.strip_prefix("embedded-"));
+    let is_digest = |text: &str| text.len() == 16 && text.bytes().all(|c| c.is_ascii_hexdigit());
+    dir.file_name() == Some("plugins") && digest.is_some_and(is_digest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prompts_are_taken_from_elsewhere_for_a_run_that_had_own_ones_and_for_no_other() {
+        let (own, named) = (|| Some("own".to_owned()), Some(Utf8Path::new("moved")));
+        assert_eq!(moved_prompts(own(), named).as_deref(), Some("moved"));
+        assert_eq!(moved_prompts(own(), None).as_deref(), Some("own"));
+        assert_eq!(moved_prompts(None, named), None);
+    }
+
+    #[test]
+    fn carried_plugins_are_looked_for_in_no_cache_and_all_others_where_they_were() {
+        for cache in ["/srv/a/.cache/pibench", "/scratch/b", ""] {
+            let dir = Utf8Path::new(cache).join("embedded-0123456789abcdef/plugins");
+            assert!(is_unpacked(&dir), "{dir}");
+        }
+        for other in [
+            "/data/embedded-1/plugins",
+            "/data/embedded-lab-of-2026-xyz/plugins",
+            "/data/embedded-0123456789abcdef/mine",
+            "/data/embedded-0123456789abcdef/plugins/mine",
+            "/data/0123456789abcdef/plugins",
+            "plugins",
+            "/",
+        ] {
+            assert!(!is_unpacked(Utf8Path::new(other)), "{other}");
+        }
+    }
 
     #[test]
     fn a_carried_suite_is_known_in_whatever_cache_and_other_files_are_not_taken_for_it() {

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{ExportError, Played, played};
-use crate::run_record::{CUT, RunRecord};
+use crate::run_record::{CUT, RunRecord, asked};
 use pibench_core::player::Mark;
 use pibench_core::vocabulary::When;
 use pibench_record::event::Step;
+use pibench_record::folder::Manifest;
 use pibench_record::outline::SessionOutline;
 use pibench_record::results::SessionLine;
 
@@ -85,7 +86,14 @@ const FORMS: [Form; 8] = [
             ("protocol_version", Whole),
             ("scaffold", Text),
             ("scaffold_prompt", Text),
+            ("scaffold_prompt_digest", Text),
             ("prompts_version", Whole),
+            ("prompts_digest", Text),
+            ("max_turns", Whole),
+            ("max_iterations", Whole),
+            ("state_reset", Text),
+            ("temperature", Number),
+            ("max_output_tokens", Whole),
             ("ablate", Text),
             ("agent_player", Text),
             ("user_player", Text),
@@ -225,7 +233,24 @@ pub(super) fn run_row(at: usize, run: &RunRecord) -> Value {
         "scored": results.scored.scored, "of": results.scored.of, "comp_scored": of_comp.scored, "comp_of": of_comp.of,
         "unplayed": run.sessions - run.played,
     });
-    joined(scores, apart)
+    joined(joined(scores, apart), played_by(manifest))
+}
+
+/// The settings of the suite and of the agent's model, and the prompts, that a run was played by.
+fn played_by(manifest: &Manifest) -> Value {
+    let part = |key: &str| -> Option<Value> {
+        let text = manifest.suite_parts.get(key)?;
+        serde_json::from_str(text).ok()
+    };
+    // Of an import nobody knows them.
+    let prompts = Some(&manifest.prompts_digest).filter(|digest| !digest.is_empty());
+    let (temperature, max_output_tokens) = asked(manifest);
+    json!({
+        "scaffold_prompt_digest": manifest.scaffold_prompt_digest, "prompts_digest": prompts,
+        "max_turns": part("session.max_turns"), "max_iterations": part("session.max_iterations"),
+        "state_reset": part("state.reset"), "temperature": temperature.and_then(Value::as_f64),
+        "max_output_tokens": max_output_tokens,
+    })
 }
 
 fn enter(at: usize, run: &RunRecord, one: &Played<'_>, tables: [&mut Vec<Value>; 8]) {

@@ -3,13 +3,16 @@
 
 use serde::Deserialize;
 
+use crate::audit::AuditedRun;
 use crate::sheet::{Best, Cell, Column, Figure, Row, Sheet};
 use pibench_core::statistics::Interval;
 
 /// One judge's audit of a run.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Audit {
     pub judge: String,
+    pub runs: Vec<AuditedRun>,
+    pub seed: u64,
     /// Sessions that were judged again, of those that are scored.
     pub sampled: u64,
     pub of: u64,
@@ -23,7 +26,7 @@ pub struct Audit {
 }
 
 /// Disagreement over one kind of judgement.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 pub struct Axis {
     pub judgements: u64,
     /// Percent.
@@ -52,9 +55,17 @@ pub(super) fn audits(audits: &[Audit]) -> Sheet {
         columns.push(Column::figure("Judgements", Best::None));
     }
     let mut sheet = Sheet::new(id, title, columns);
+    let of_others = audits.iter().any(|audit| audit.runs != audits[0].runs);
     for audit in audits {
+        let runs = audit.runs.iter().map(|run| run.folder.as_str());
+        let runs: Vec<&str> = runs.collect();
+        let auditor = if of_others {
+            format!("{} ({})", audit.judge, runs.join(", "))
+        } else {
+            audit.judge.clone()
+        };
         let mut cells = vec![
-            Cell::words(&audit.judge),
+            Cell::words(auditor),
             Cell::words(format!("{} of {}", audit.sampled, audit.of)),
         ];
         cells.extend(axis(audit.checklist));

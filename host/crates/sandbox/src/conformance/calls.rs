@@ -16,17 +16,24 @@ const START: DateTime = DateTime::constant(2026, 3, 2, 9, 0, 0, 0);
 /// Where an answer has this text, any text will do: what is drawn by chance.
 const ANY: &str = "*";
 
-/// A line of the file.
+/// What a line may be.
+const FORM: &str = r#"a line is {"seed": {"people": [...], "records": {...}}}, or {"calls": [{"call": "login", "arguments": {...}, "at": "2026-03-02T09:00:00", "answer": {...}}]} with "status" and "message" of a refusal in the place of "answer""#;
+
+/// A line of the file: an object of one key.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, untagged)]
+#[serde(rename_all = "snake_case")]
 enum Line {
     /// Of the lives that follow.
-    Seed {
-        seed: Value,
-    },
-    Life {
-        calls: Vec<Call>,
-    },
+    Seed(Value),
+    /// A life.
+    Calls(Vec<Call>),
+}
+
+impl Line {
+    fn read(line: &str) -> Result<Self, String> {
+        serde_json::from_str(line)
+            .map_err(|error| format!("neither a seed nor a life: {error}; {FORM}"))
+    }
 }
 
 /// One call, with its answer or its refusal.
@@ -63,11 +70,9 @@ async fn lives(plugin: &Arc<Plugin>, text: &str) -> Result<String, String> {
     let (mut seed, mut count, mut calls) = (None, 0, 0);
     for (index, line) in text.lines().enumerate() {
         let at = |reason: String| format!("line {}: {reason}", index + 1);
-        let read = serde_json::from_str(line)
-            .map_err(|error| at(format!("neither a seed nor a life: {error}")))?;
-        match read {
-            Line::Seed { seed: next } => seed = Some(next),
-            Line::Life { calls: told } => {
+        match Line::read(line).map_err(at)? {
+            Line::Seed(next) => seed = Some(next),
+            Line::Calls(told) => {
                 let seed = seed
                     .as_ref()
                     .ok_or_else(|| at("no seed before it".into()))?;
@@ -161,5 +166,35 @@ fn same(expected: &Value, answer: &Value) -> bool {
         }
         (Value::Number(expected), Value::Number(answer)) => expected.as_f64() == answer.as_f64(),
         _ => expected == answer,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_seed_or_a_life_and_of_another_it_is_said_what_a_line_is() {
+        for good in [
+            r#"{"seed": {"people": [], "records": {}}}"#,
+            r#"{"calls": [{"call": "a", "arguments": {}, "at": "2026-03-02T09:00:00", "answer": 1}]}"#,
+        ] {
+            Line::read(good).unwrap();
+        }
+        for (bad, said) in [
+            (
+                r#"{"call": "a", "arguments": {}}"#,
+                "unknown variant `call`",
+            ),
+            (
+                r#"{"calls": [{"call": "a", "arguments": {}}]}"#,
+                "missing field `at`",
+            ),
+            (r#"{"seed": {}, "calls": []}"#, "line 1"),
+            ("[]", "line 1"),
+        ] {
+            let error = Line::read(bad).unwrap_err();
+            assert!(error.contains(said) && error.ends_with(FORM), "{error}");
+        }
     }
 }

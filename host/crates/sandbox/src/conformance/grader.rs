@@ -206,9 +206,18 @@ fn differs(
 
 /// One verdict for each check and no other, with reasons that are not cut.
 fn complete(verdicts: &[Verdict], checks: &[Check]) -> Result<(), String> {
-    let found: BTreeSet<&String> = verdicts.iter().map(|verdict| &verdict.check).collect();
+    let mut found = BTreeSet::new();
+    let twice = verdicts
+        .iter()
+        .find(|verdict| !found.insert(&verdict.check));
+    if let Some(verdict) = twice {
+        return Err(format!(
+            "more than one verdict on {:?}, and one on each check is wanted",
+            verdict.check
+        ));
+    }
     let wanted: BTreeSet<&String> = checks.iter().map(|check| &check.id).collect();
-    if found != wanted || verdicts.len() != checks.len() {
+    if found != wanted {
         return Err(format!(
             "verdicts on {found:?}, and one on each of {wanted:?} is wanted"
         ));
@@ -426,7 +435,11 @@ mod tests {
         assert!(!check(std::slice::from_ref(&a)));
         assert!(!check(&[a.clone(), a.clone()]));
         assert!(!check(&[a.clone(), b.clone(), verdict("c", "")]));
-        assert!(!check(&[a.clone(), b, a.clone()]));
+        let twice = complete(&[a.clone(), b, a.clone()], &checks).unwrap_err();
+        assert!(
+            twice.starts_with("more than one verdict on \"a\""),
+            "{twice}"
+        );
         assert!(!check(&[a, verdict("b", &"x".repeat(5000))]));
     }
 

@@ -1,15 +1,22 @@
 //! The skills of a persona: folders whose files go to the workspace. What stands in them is the agent's to read; here
 //! only the block at a `SKILL.md`'s top is looked at.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Loader, STAGED_LIMIT, cannot, check_length, join, plain_lines};
 use crate::problem::Report;
 use crate::suite::Staged;
 use crate::toml_file::Place;
+use pibench_core::near::nearest;
 
 /// The skill's own file.
 const SKILL: &str = "SKILL.md";
+
+/// The keys of the block that the agent's prompt is made of.
+const KEYS: [&str; 4] = ["name", "description", "always", "tools"];
 
 /// Files of one skill, those in folders of its own among them.
 const FILE_LIMIT: usize = 200;
@@ -19,6 +26,36 @@ const FILE_LIMIT: usize = 200;
 pub struct Head {
     pub name: String,
     pub description: String,
+}
+
+/// The rest that the agent reads, as it reads it: a block in which this is wrong is no skill to it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Rest {
+    #[serde(rename = "always")]
+    _always: bool,
+    tools: Option<Names>,
+}
+
+/// Names in a list, or in a text with commas or spaces between them.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "`tools` must be a list of names")]
+enum Names {
+    List(Vec<String>),
+    Text(String),
+}
+
+impl Names {
+    fn into_list(self) -> Vec<String> {
+        match self {
+            Self::List(names) => names,
+            Self::Text(text) => {
+                let names = text.split(|c: char| c == ',' || c.is_whitespace());
+                let names = names.filter(|name| !name.is_empty());
+                names.map(str::to_owned).collect()
+            }
+        }
+    }
 }
 
 impl Loader {
@@ -32,6 +69,8 @@ impl Loader {
     ) -> Vec<Staged> {
         check_length("skills", names.len(), place, report);
         let mut staged = Vec::new();
+        // By the names in their blocks.
+        let mut seen: BTreeMap<String, &str> = BTreeMap::new();
         for (index, name) in names.iter().enumerate() {
             let span = place.index(index).span();
             if names[..index].contains(name) {
@@ -49,8 +88,20 @@ impl Loader {
                 .find(|path| self.pack.is_folder(path));
             match found.map(|path| self.skill(&path, name)) {
                 Some(Ok(files)) => {
-                    if let Some(reason) = headless(&files, name) {
-                        report.warn(span, reason, "the agent chooses a skill by these");
+                    match own_head(&files, name) {
+                        Ok(head) => {
+                            let title = head.name.trim().to_owned();
+                            if let Some(other) = seen.insert(title, name) {
+                                let message =
+                                    format!("the skills `{other}` and `{name}` have one `name`");
+                                let help = "the agent chooses a skill by it: give one another";
+                                report.warn(span, message, help);
+                            }
+                        }
+                        Err((reason, help)) => {
+                            let message = format!("the {SKILL} of skill `{name}` {reason}");
+                            report.warn(span, message, help);
+                        }
                     }
                     staged.extend(files);
                 }
@@ -108,26 +159,65 @@ impl Loader {
     }
 }
 
-/// What is wrong with the block at the top of a skill's own file.
-fn headless(files: &[Staged], name: &str) -> Option<String> {
+/// The block at the top of a skill's own file, or what is wrong with it and what to do.
+fn own_head(files: &[Staged], name: &str) -> Result<Head, (String, &'static str)> {
+    const BY_THESE: &str = "the agent chooses a skill by these";
     let own = format!("skills/{name}/{SKILL}");
-    let file = files.iter().find(|file| file.path == own)?;
-    let reason = head(&file.content).err()?;
-    Some(format!("the {SKILL} of skill `{name}` {reason}"))
+    let file = files.iter().find(|file| file.path == own);
+    let content = file.map(|file| file.content.as_ref());
+    let content = content.unwrap_or_default();
+    let head = head(content).map_err(|reason| (reason, BY_THESE))?;
+    rest(content).map_err(|reason| {
+        let help = "the agent is not told of this skill: mend the block";
+        (reason, help)
+    })?;
+    match misspelt(content) {
+        Some(reason) => Err((reason, "nothing reads this key: mend it, or take it away")),
+        None => Ok(head),
+    }
+}
+
+/// A key of the block that nothing reads and that is like one that is not there. Other keys are another scaffold's.
+fn misspelt(content: &[u8]) -> Option<String> {
+    let keys: BTreeMap<String, Value> = serde_saphyr::from_str(block(content).ok()?).ok()?;
+    let absent = KEYS.into_iter().filter(|key| !keys.contains_key(*key));
+    let absent: Vec<&str> = absent.collect();
+    let mut others = keys.keys().filter(|key| !KEYS.contains(&key.as_str()));
+    others.find_map(|key| {
+        let near = nearest(key, absent.iter().copied())?;
+        Some(format!("has the key `{key}` (did you mean `{near}`?)"))
+    })
+}
+
+/// The tools that the block at the top of a `SKILL.md` names; none where it cannot be read.
+pub fn tools(content: &[u8]) -> Vec<String> {
+    let tools = rest(content).ok().and_then(|rest| rest.tools);
+    tools.map(Names::into_list).unwrap_or_default()
 }
 
 /// The block at the top of a `SKILL.md`, or what is wrong with it.
 pub fn head(content: &[u8]) -> Result<Head, String> {
-    let text = std::str::from_utf8(content).map_err(|_| "is not UTF-8")?;
-    let block = text
-        .strip_prefix("---\n")
-        .and_then(|rest| rest.split_once("\n---"))
-        .map(|(head, _)| head)
-        .ok_or("opens without a block of `name` and `description` between two lines `---`")?;
-    let head: Head = serde_saphyr::from_str(block)
-        .map_err(|error| format!("has a block that is wrong: {error}"))?;
+    let head: Head = read(content)?;
     if head.name.trim().is_empty() || head.description.trim().is_empty() {
         return Err("needs a `name` and a `description`".into());
     }
     Ok(head)
+}
+
+fn rest(content: &[u8]) -> Result<Rest, String> {
+    read(content)
+}
+
+fn read<T: serde::de::DeserializeOwned>(content: &[u8]) -> Result<T, String> {
+    serde_saphyr::from_str(block(content)?)
+        .map_err(|error| format!("has a block that is wrong: {error}"))
+}
+
+fn block(content: &[u8]) -> Result<&str, String> {
+    let text = std::str::from_utf8(content).map_err(|_| "is not UTF-8")?;
+    let (block, _) = text
+        .strip_prefix("---\n")
+        .and_then(|rest| rest.split_once("\n---"))
+        .ok_or("opens without a block of `name` and `description` between two lines `---`")?;
+    Ok(block)
 }

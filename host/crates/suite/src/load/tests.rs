@@ -263,6 +263,61 @@ fn skills_and_pages_read_as_editors_on_windows_write_them() {
 }
 
 #[test]
+fn a_skill_that_the_agent_would_not_be_told_of_is_warned_of_and_others_are_not() {
+    let folder = Folder::sound();
+    folder.edit(
+        PERSONA_PATH,
+        "tools = [",
+        "skills = [\"plan\", \"other\"]\ntools = [",
+    );
+    let skill = |name: &str, more: &str| {
+        let text =
+            format!("---\nname: {name}\ndescription: How to plan.\n{more}\n---\nOne by one.\n");
+        folder.write("people/clerk/skills/plan/SKILL.md", &text);
+    };
+    let other = "---\nname: other\ndescription: Another.\n---\nTwo by two.\n";
+    folder.write("people/clerk/skills/other/SKILL.md", other);
+    for (name, more, said) in [
+        (
+            "plan",
+            "always: maybe",
+            "of skill `plan` has a block that is wrong",
+        ),
+        (
+            "plan",
+            "tools: {a: b}",
+            "of skill `plan` has a block that is wrong",
+        ),
+        (
+            "plan",
+            "tool: exec",
+            "has the key `tool` (did you mean `tools`?)",
+        ),
+        (
+            "plan",
+            "alwyas: true",
+            "has the key `alwyas` (did you mean `always`?)",
+        ),
+        ("other", "", "the skills `plan` and `other` have one `name`"),
+    ] {
+        skill(name, more);
+        let warnings = folder.load().unwrap().warnings;
+        assert_eq!(warnings.len(), 1, "{more}: {warnings:?}");
+        assert!(warnings[0].message().contains(said), "{warnings:?}");
+    }
+    for more in [
+        "tools: read_file, write_file",
+        "tools: [exec]\nalways: true",
+        "tools:",
+        "license: MIT\nmetadata: {version: 1}\nallowed-tools: Read Write",
+    ] {
+        skill("plan", more);
+        let warnings = folder.load().unwrap().warnings;
+        assert!(warnings.is_empty(), "{more}: {warnings:?}");
+    }
+}
+
+#[test]
 fn the_digest_changes_with_any_file_that_is_read() {
     let folder = Folder::sound();
     let digest = folder.load().unwrap().suite.digest;

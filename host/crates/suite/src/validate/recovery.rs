@@ -1,6 +1,6 @@
 //! Recoverable means that it is there: every place that an intent names exists and says so.
 
-use super::shown::{opening, stands_in};
+use super::shown::{Records, opening, stands_in};
 use super::{Ground, Shown};
 use crate::manifest::IntentFile;
 use crate::problem::Report;
@@ -72,7 +72,16 @@ fn find(
                 format!("there are no records of `{app}` up to here"),
                 "name an app that the persona or a session has records for",
             )),
-            Some(text) => find_quote(quote, text, &format!("the records of `{app}`")),
+            Some(Records { seen, unseen }) => {
+                let place = format!("the records of `{app}`");
+                if !stands_in(quote, seen) && stands_in(quote, unseen) {
+                    return Err((
+                        format!("`{quote}` stands in {place} only where the user does not see it"),
+                        "name the user as the record's owner, or as whom it is from or to",
+                    ));
+                }
+                find_quote(quote, seen, &place)
+            }
         },
         FoundIn::Memory { quote } => find_quote(quote, shown.user_md(), "`USER.md`"),
         FoundIn::Session {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::ToolText;
+use super::owned::People;
 use crate::manifest::Trigger;
 use crate::suite::{Persona, Session, Staged, Suite};
 use pibench_core::lexical::{Seen, arguments_text};
@@ -33,8 +34,18 @@ pub(super) struct Shown {
     user_md: String,
     /// By workspace path, the latest content.
     files: BTreeMap<String, String>,
+    people: People,
     /// By app.
-    records: BTreeMap<String, String>,
+    records: BTreeMap<String, Records>,
+}
+
+/// An app's records as text.
+#[derive(Default)]
+pub(super) struct Records {
+    /// What the user's account shows.
+    pub(super) seen: String,
+    /// What is between others.
+    pub(super) unseen: String,
 }
 
 impl Shown {
@@ -48,6 +59,7 @@ impl Shown {
             texts: vec![Text::new("`USER.md`".into(), persona.user_md.clone())],
             user_md: persona.user_md.clone(),
             files: BTreeMap::new(),
+            people: People::of(persona),
             records: BTreeMap::new(),
         };
         let tools = tools.iter().map(|tool| {
@@ -99,9 +111,13 @@ impl Shown {
         for (app, records) in apps {
             let text = arguments_text(records);
             self.texts
-                .push(Text::new(format!("the records of `{app}`"), text.clone()));
+                .push(Text::new(format!("the records of `{app}`"), text));
+            let (seen, unseen) = self.people.split(records);
             let all = self.records.entry(app.clone()).or_default();
-            *all = format!("{all}\n{text}");
+            for (all, more) in [(&mut all.seen, seen), (&mut all.unseen, unseen)] {
+                all.push('\n');
+                all.push_str(&arguments_text(&more));
+            }
         }
     }
 
@@ -109,8 +125,8 @@ impl Shown {
         self.files.get(path).map(String::as_str)
     }
 
-    pub(super) fn records(&self, app: &str) -> Option<&str> {
-        self.records.get(app).map(String::as_str)
+    pub(super) fn records(&self, app: &str) -> Option<&Records> {
+        self.records.get(app)
     }
 
     pub(super) fn user_md(&self) -> &str {

@@ -136,7 +136,6 @@ pub(super) fn render(
     };
     let context = context! {
         name => &args.name,
-        type => type_name(&args.name),
         world, title, lang, code, test, config, grants,
         // A JSON text is a TOML text too.
         sdk => json!(sdk.map_or("", Utf8Path::as_str)).to_string(),
@@ -160,26 +159,57 @@ pub(super) fn render(
     rendered.chain(verbatim).collect()
 }
 
-/// `tax_forms` to `TaxForms`.
-fn type_name(name: &str) -> String {
-    name.split('_')
-        .flat_map(|word| {
-            let mut letters = word.chars();
-            let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-            first.into_iter().chain(letters)
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use camino::Utf8Path;
 
     use super::*;
 
+    /// What a template imports, as a plugin could be named: `ToolError` as `tool_error`.
+    fn imported(code: &str) -> Vec<String> {
+        let lines = code.lines().filter(|line| line.trim().starts_with("use "));
+        let words = lines.flat_map(|line| line.split(|letter: char| !letter.is_alphanumeric()));
+        let types = words.filter(|word| word.starts_with(char::is_uppercase));
+        let snake = |word: &str| {
+            let mut name = String::new();
+            for letter in word.chars() {
+                if letter.is_uppercase() && !name.is_empty() {
+                    name.push('_');
+                }
+                name.push(letter.to_ascii_lowercase());
+            }
+            name
+        };
+        types.map(snake).collect()
+    }
+
     #[test]
-    fn the_type_is_the_name_in_camel_case() {
-        assert_eq!(type_name("tax_forms_2"), "TaxForms2");
+    fn no_name_of_a_plugin_stands_in_the_way_of_what_its_code_imports() {
+        let code = |world, name: &str| {
+            let args = PluginNewArgs {
+                world,
+                name: name.into(),
+                lang: LangArg::Rust,
+                out: None,
+                sdk: None,
+            };
+            let files = render(&args, None).unwrap();
+            let mut files = files.into_iter();
+            files.find(|(path, _)| *path == "src/lib.rs").unwrap().1
+        };
+        for (world, one) in [
+            (WorldArg::ToolApp, "tool_error"),
+            (WorldArg::Grader, "workspace_error"),
+        ] {
+            let tally = code(world, "tally");
+            let names = imported(&tally);
+            assert!(names.iter().any(|name| name == one), "{names:?}");
+            assert!(names.iter().all(|name| name != "plugin"), "{names:?}");
+            assert!(tally.contains("pub struct Plugin"));
+            for name in names {
+                assert_eq!(code(world, &name), tally, "{name}");
+            }
+        }
     }
 
     #[test]

@@ -1,0 +1,112 @@
+//! Whose records are: an app shows its user what is theirs, and nothing of what is between others.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::recipients::{ENDS, texts};
+use crate::suite::Persona;
+
+/// The people of a persona, as records name them: by mail address or phone number.
+pub(super) struct People {
+    user: BTreeSet<String>,
+    others: BTreeSet<String>,
+}
+
+impl People {
+    pub(super) fn of(persona: &Persona) -> Self {
+        let (mut user, mut others) = (BTreeSet::new(), BTreeSet::new());
+        for person in &persona.people {
+            let name = format!("{} {}", person.first_name, person.last_name);
+            // As facts know the user.
+            let is_user = name.eq_ignore_ascii_case(&persona.name);
+            let names = if is_user { &mut user } else { &mut others };
+            names.insert(person.email.to_lowercase());
+            names.extend(person.phone_number.as_deref().map(folded));
+        }
+        Self { user, others }
+    }
+
+    /// The records that the user sees, and those that are between others: such a one names somebody else as its owner, or
+    /// as whom it is from or to, and the user nowhere. Of a user without an account nothing is known.
+    pub(super) fn split(&self, records: &Value) -> (Value, Value) {
+        let is_seen = |record: &Value| {
+            let ends = ENDS.iter().flat_map(|key| texts(&record[*key]));
+            let mut named = ends.chain(record["owner"].as_str());
+            let is_others = named.any(|name| self.others.contains(&folded(name)));
+            let is_public = record["public"] == true;
+            self.user.is_empty() || !is_others || is_public || self.is_about_user(record)
+        };
+        let seen = only(records, is_seen);
+        (seen, only(records, |record| !is_seen(record)))
+    }
+
+    fn is_about_user(&self, value: &Value) -> bool {
+        match value {
+            Value::String(text) => self.user.contains(&folded(text)),
+            Value::Array(entries) => entries.iter().any(|entry| self.is_about_user(entry)),
+            Value::Object(fields) => fields.values().any(|field| self.is_about_user(field)),
+            _ => false,
+        }
+    }
+}
+
+/// A mail address or a phone number as it is compared.
+fn folded(name: &str) -> String {
+    if name.contains('@') {
+        return name.to_lowercase();
+    }
+    let kept = |c: &char| c.is_ascii_digit() || *c == '+';
+    name.chars().filter(kept).collect()
+}
+
+/// The lists of records without those of which it is not true.
+fn only(records: &Value, is_kept: impl Fn(&Value) -> bool) -> Value {
+    let mut kept = records.clone();
+    let lists = kept.as_object_mut().into_iter();
+    for list in lists.flat_map(Map::values_mut) {
+        if let Value::Array(list) = list {
+            list.retain(&is_kept);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_between_others_is_apart_from_what_the_user_sees() {
+        let names = |names: &[&str]| names.iter().map(|name| folded(name)).collect();
+        let people = People {
+            user: names(&["ida@vale.example", "5550140217"]),
+            others: names(&["bo@lund.example", "+1 555 014 0201"]),
+        };
+        let seen = [
+            json!({ "owner": "ida@vale.example" }),
+            json!({ "owner": "bo@lund.example", "collaborators": ["Ida@vale.example"] }),
+            json!({ "owner": "bo@lund.example", "public": true }),
+            json!({ "from": "office@lind.example", "to": ["bo@lund.example", "ida@vale.example"] }),
+            json!({ "from": "+15550140201", "to": "555 014 0217" }),
+            json!({ "title": "bo@lund.example" }),
+        ];
+        let unseen = [
+            json!({ "owner": "bo@lund.example", "content": "x" }),
+            json!({ "from": "bo@lund.example", "to": ["id@vale.example"] }),
+            json!({ "from": "+15550140201", "to": "5550140299" }),
+        ];
+        let all = json!({ "list": [seen.as_slice(), unseen.as_slice()].concat() });
+        let (mine, others) = people.split(&all);
+        assert_eq!(mine, json!({ "list": seen }));
+        assert_eq!(others, json!({ "list": unseen }));
+
+        let nobody = People {
+            user: BTreeSet::new(),
+            others: people.others,
+        };
+        assert_eq!(nobody.split(&all).0, all);
+    }
+}
