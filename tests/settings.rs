@@ -107,6 +107,53 @@ fn each_setting_says_its_value_and_where_that_comes_from() {
     assert!(!scene.path("runs").exists(), "nothing is played");
 }
 
+#[test]
+fn each_option_of_how_it_is_played_says_its_value_and_whether_it_was_given() {
+    let scene = Scene::new().with_short();
+    let usual = "where a real model takes part";
+    for (key, args, value, otherwise) in [
+        ("sync", &["--sync"][..], "true", usual),
+        ("sync", &["--no-sync"], "false", usual),
+        ("no-preflight", &["--no-preflight"], "true", "false"),
+        ("grace", &["--grace", "60"], "60", "10"),
+        ("exit-zero", &["--exit-zero"], "true", "false"),
+    ] {
+        check(&scene, &[], key, otherwise, "default");
+        check(&scene, args, key, value, args[0]);
+    }
+}
+
+#[test]
+fn what_an_option_says_of_the_agents_model_is_not_shown_as_a_set() {
+    let scene = Scene::new().with_short();
+    scene.replace(
+        SUITE,
+        "[web]",
+        "[models.mine]\nprovider = \"openai\"\nmodel = \"m\"\n[web]",
+    );
+    let check = |args: &[&str], key: &str, value: Value, from: &str| {
+        let played = ["--user", "lexical", "--judge", "lexical"];
+        check(&scene, &[&played[..], args].concat(), key, value, from);
+    };
+    let warm = ["--agent", "mine", "--temperature", "0.5"];
+    let temperature = "models.mine.thinking.temperature";
+    check(&warm, temperature, 0.5.into(), "--temperature");
+    let typed = "models.mine.thinking.temperature=0.5";
+    let set = ["--agent", "mine", "--set", typed];
+    check(&set, temperature, 0.5.into(), &format!("--set {typed}"));
+    let both = [&warm[..], &["--max-output-tokens", "77"]].concat();
+    check(&both, temperature, 0.5.into(), "--temperature");
+    let most = "models.mine.max_output_tokens";
+    check(&both, most, 77.into(), "--max-output-tokens");
+    // The entry of a model that has none comes with what is said of it.
+    let new = ["--agent", "lab/m", "--base-url", "http://127.0.0.1:9/v1"];
+    let new = [&new[..], &["--max-output-tokens", "77"]].concat();
+    let url = "http://127.0.0.1:9/v1".into();
+    check(&new, "providers.lab.base_url", url, "--base-url");
+    let model = "models.as-asked-1.model";
+    check(&new, model, "m".into(), "--max-output-tokens");
+}
+
 /// What the shape of a suite file offers, each with a value that is not its default.
 #[test]
 fn every_setting_of_the_suite_can_be_set() {

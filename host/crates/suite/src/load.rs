@@ -22,8 +22,8 @@ use crate::catalog;
 use crate::catalog::Catalog;
 use crate::identity;
 use crate::manifest::{
-    AgentFile, FilterFile, LimitOverride, LimitOverrides, ModelFile, PersonaFile, ProviderFile,
-    SuiteFile,
+    AgentFile, FilterFile, LIST_LIMIT, LimitOverride, LimitOverrides, MOST, ModelFile, PersonaFile,
+    ProviderFile, SMALLEST_WINDOW, SuiteFile,
 };
 use crate::pack::{Pack, ReadError, plain};
 use crate::problem::Report;
@@ -46,18 +46,8 @@ pub(super) const TEXT_LIMIT: u64 = 1 << 20;
 /// Bytes of one staged file: the workspace's own limit for a file.
 pub const STAGED_LIMIT: u64 = 64 << 20;
 
-/// Entries of one list (personas, sessions, intents, items, files, steps, people, tools). The largest list of the
-/// public data has 173; quadratic work on a thousand entries still takes no time.
-const LIST_LIMIT: usize = 1000;
-
 /// Characters of an id: with the folders around it, a path stays below the limits of all systems.
 const ID_LIMIT: usize = 64;
-
-/// Tokens of the smallest window: the tools of the largest persona take some 20,000 and an answer 8,192.
-const SMALLEST_WINDOW: u32 = 32_768;
-
-/// The most runs, and jobs, of a suite, as of `--runs` and `--jobs`.
-const MOST: u32 = 1000;
 
 /// The files' names within their folders.
 pub const SUITE: &str = "suite.toml";

@@ -20,6 +20,19 @@ use pibench_core::vocabulary::{
 /// The version of the task formats that this host reads and writes.
 pub const VERSION: u32 = 1;
 
+/// The most runs, and jobs, of a suite, as of `--runs` and `--jobs`.
+pub const MOST: u32 = 1000;
+
+/// Tokens of the smallest window: the tools of the largest persona take some 20,000 and an answer 8,192.
+pub const SMALLEST_WINDOW: u32 = 32_768;
+
+/// Entries of one list (personas, sessions, intents, items, files, steps, people, tools). The largest list of the
+/// public data has 173; quadratic work on a thousand entries still takes no time.
+pub const LIST_LIMIT: usize = 1000;
+
+/// The most that an item weighs: sums of as many items as there may be stay exact.
+pub const HEAVIEST: f64 = 1_000_000.0;
+
 /// The metadata key under which an import keeps what the format has no place for: by it imported data is known.
 pub const IMPORTED: &str = "pi_bench";
 
@@ -28,6 +41,7 @@ pub const IMPORTED: &str = "pi_bench";
 #[schemars(deny_unknown_fields)]
 pub struct SuiteFile {
     /// The format's version: 1.
+    #[schemars(range(min = VERSION, max = VERSION))]
     pub version: u32,
     /// Names the suite in run folders and reports: lower case letters, digits, `-` and `_`.
     pub id: String,
@@ -35,6 +49,7 @@ pub struct SuiteFile {
     #[serde(default)]
     pub title: String,
     /// Persona folders (each with a `persona.toml`), relative to this file, in the order of reports.
+    #[schemars(length(min = 1, max = LIST_LIMIT))]
     pub personas: Vec<String>,
     /// Which rules are played: the paper's or those of the released code.
     #[serde(default)]
@@ -59,6 +74,7 @@ pub struct SuiteFile {
     pub judge: Option<String>,
     /// Independent trajectories of each session. Default: 1 when all three models are scripted, else 3.
     #[serde(default)]
+    #[schemars(range(min = 1, max = MOST))]
     pub runs: Option<u32>,
     /// The seed of everything drawn at random.
     #[serde(default)]
@@ -68,10 +84,12 @@ pub struct SuiteFile {
     pub filter: FilterFile,
     /// Episodes played at the same time. Default: the number of processors.
     #[serde(default)]
+    #[schemars(range(min = 1, max = MOST))]
     pub jobs: Option<u32>,
     /// Memory of the program itself, such as `4G`: near it no new episode begins, and whoever holds most of it is ended. Default:
     /// no bound.
     #[serde(default)]
+    #[schemars(with = "Option<String>", regex(pattern = "^[0-9]+[KMGTkmgt]$"))]
     pub memory: Option<Memory>,
     /// Bounds of a session.
     #[serde(default)]
@@ -115,6 +133,7 @@ pub struct SuiteFile {
 #[schemars(deny_unknown_fields)]
 pub struct AgentFile {
     /// The program and its arguments.
+    #[schemars(length(min = 1))]
     pub command: Vec<String>,
     /// Environment variables that it is given, by name, as this program has them.
     #[serde(default)]
@@ -197,6 +216,7 @@ pub struct WebFile {
     /// its top.
     pub corpus: Option<String>,
     /// For `searxng`: the server's address, without `/search`.
+    #[schemars(regex(pattern = "^https?://"))]
     pub url: Option<String>,
 }
 
@@ -223,15 +243,20 @@ fn default_agent() -> String {
 #[serde(default)]
 pub struct SessionLimits {
     /// Turns after which a session ends, its open intents not proactive.
+    #[schemars(range(min = 1))]
     pub max_turns: u32,
     /// Calls of the model in one turn, after which the agent is told to stop.
+    #[schemars(range(min = 1))]
     pub max_iterations: u32,
     /// Wall clock of one turn of the agent, in seconds.
+    #[schemars(range(min = 1))]
     pub turn_timeout_s: u64,
     /// Tokens that fit the agent's model: messages, tools and answer together, by the host's own estimate.
+    #[schemars(range(min = SMALLEST_WINDOW))]
     pub window_tokens: u32,
     /// Minutes between heartbeats, on the session clock and between sessions only: the agent then reads `HEARTBEAT.md`
     /// of its workspace, if there is one. Left out: no heartbeats.
+    #[schemars(range(min = 1))]
     pub heartbeat_minutes: Option<u32>,
 }
 
@@ -287,30 +312,43 @@ pub struct LimitOverrides {
 #[serde(default)]
 pub struct LimitOverride {
     /// Units of work of one call (about one per wasm instruction).
+    #[schemars(range(min = 1))]
     pub fuel: Option<u64>,
     /// Processor time of one call, in milliseconds.
+    #[schemars(range(min = 1))]
     pub wall_ms: Option<u64>,
     /// Linear memory and tables together, in bytes.
+    #[schemars(range(min = 1))]
     pub memory_bytes: Option<u64>,
     /// A text that the guest returns, in bytes.
+    #[schemars(range(min = 1))]
     pub result_bytes: Option<u64>,
     /// Nesting of JSON that the guest returns.
+    #[schemars(range(min = 1))]
     pub json_depth: Option<u64>,
     /// Values in JSON that the guest returns.
+    #[schemars(range(min = 1))]
     pub json_nodes: Option<u64>,
     /// Log lines and standard output of one instance, in bytes.
+    #[schemars(range(min = 1))]
     pub log_bytes: Option<u64>,
     /// What one host call may copy out of the guest, in bytes.
+    #[schemars(range(min = 1))]
     pub hostcall_bytes: Option<u64>,
     /// Handles that the guest may hold at once.
+    #[schemars(range(min = 1))]
     pub handles: Option<u64>,
     /// Things of the host behind handles, at once.
+    #[schemars(range(min = 1))]
     pub resources: Option<u64>,
     /// A snapshot of an app's state, in bytes.
+    #[schemars(range(min = 1))]
     pub snapshot_bytes: Option<u64>,
     /// Instances of this kind at once.
+    #[schemars(range(min = 1))]
     pub live_stores: Option<u64>,
     /// How long a call waits for one of them, in milliseconds.
+    #[schemars(range(min = 1))]
     pub queue_ms: Option<u64>,
 }
 
@@ -320,10 +358,13 @@ pub struct LimitOverride {
 #[serde(default)]
 pub struct LoadOverride {
     /// A component file, in bytes.
+    #[schemars(range(min = 1))]
     pub component_bytes: Option<u64>,
     /// Compiling it: milliseconds of two processors.
+    #[schemars(range(min = 1))]
     pub compile_wall_ms: Option<u64>,
     /// Compiling it: address space of the compiling process, in bytes.
+    #[schemars(range(min = 1))]
     pub compile_memory_bytes: Option<u64>,
 }
 
@@ -354,6 +395,7 @@ fn named(limits: &impl Serialize) -> Vec<(String, u64)> {
 #[schemars(deny_unknown_fields)]
 pub struct PilotsFile {
     /// The format's version: 1.
+    #[schemars(range(min = VERSION, max = VERSION))]
     pub version: u32,
     #[serde(default)]
     pub pilots: Vec<Pilot>,
@@ -413,6 +455,7 @@ impl PilotSession {
 #[schemars(deny_unknown_fields)]
 pub struct PolicyFile {
     /// The format's version: 1.
+    #[schemars(range(min = VERSION, max = VERSION))]
     pub version: u32,
     /// Lowers the limits of all guests.
     #[serde(default)]
@@ -465,6 +508,7 @@ pub struct ProviderFile {
     #[serde(default)]
     pub format: WireFormat,
     /// Up to and without `/chat/completions`, `/responses` or `/messages`, as in `https://api.openai.com/v1`.
+    #[schemars(regex(pattern = "^https?://[^/]"))]
     pub base_url: String,
     /// An environment variable that replaces `base_url`; the key may then be absent.
     #[serde(default)]
@@ -482,17 +526,21 @@ pub struct ProviderFile {
     /// Tools that a request may have, where the server has a bound. A persona with more is refused before anything is
     /// played.
     #[serde(default)]
+    #[schemars(range(min = 1))]
     pub max_tools: Option<u32>,
     /// The field of chat completions that bounds an answer, in tokens.
     #[serde(default = "max_tokens")]
     pub output_limit: String,
     /// Calls at the same time: as many from the start, and never more. Absent: found out, from a few upwards.
     #[serde(default)]
+    #[schemars(range(min = 1))]
     pub concurrency: Option<u32>,
     #[serde(default)]
+    #[schemars(range(min = 1))]
     pub requests_per_minute: Option<u32>,
     /// Input and output together.
     #[serde(default)]
+    #[schemars(range(min = 1))]
     pub tokens_per_minute: Option<u32>,
 }
 
@@ -532,12 +580,15 @@ pub struct ModelFile {
     pub always_thinks: bool,
     /// The longest answer, in tokens, thinking among them. The Anthropic format needs one.
     #[serde(default)]
+    #[schemars(range(min = 1))]
     pub max_output_tokens: Option<u32>,
     /// Tools that a request to this model may have, where that is another number than the provider's.
     #[serde(default)]
+    #[schemars(range(min = 1))]
     pub max_tools: Option<u32>,
     /// US dollars per million tokens. Absent: costs are unknown.
     #[serde(default)]
+    #[schemars(extend("additionalProperties" = { "minimum": 0 }))]
     pub price: Option<Price>,
 }
 
@@ -546,6 +597,7 @@ pub struct ModelFile {
 #[schemars(deny_unknown_fields)]
 pub struct PersonaFile {
     /// The format's version: 1.
+    #[schemars(range(min = VERSION, max = VERSION))]
     pub version: u32,
     /// The same as the folder's name.
     pub id: String,
@@ -558,19 +610,24 @@ pub struct PersonaFile {
     /// Plain facts that this user tells whoever asks, by what they are: `"home address" = "..."`. No question for one costs
     /// the agent a hidden intent. The user's own mail address, phone number and passwords under `people` are such too.
     #[serde(default)]
+    #[schemars(extend("maxProperties" = LIST_LIMIT))]
     pub facts: BTreeMap<String, String>,
     /// The app tools that the agent has, `<app>__<tool>`; `<app>__*` stands for all of the app's.
     #[serde(default)]
+    #[schemars(length(max = LIST_LIMIT))]
     pub tools: Vec<String>,
     /// Skills that the workspace holds from the start: folders with a `SKILL.md`, in the persona's own `skills/` or in
     /// the one beside the suite file.
     #[serde(default)]
+    #[schemars(length(max = LIST_LIMIT))]
     pub skills: Vec<String>,
     /// Files that the workspace holds from the start, such as what every session presupposes.
     #[serde(default)]
+    #[schemars(length(max = LIST_LIMIT))]
     pub files: Vec<StagedFile>,
     /// The people who have accounts in the apps, the user among them.
     #[serde(default)]
+    #[schemars(length(max = LIST_LIMIT))]
     pub people: Vec<Person>,
     /// Whether the apps hold the generated world too: its people, shop, music and all that. Default: true.
     #[serde(default = "with_world")]
@@ -583,6 +640,7 @@ pub struct PersonaFile {
     #[serde(default)]
     pub apps: BTreeMap<String, Value>,
     /// The sessions in their order.
+    #[schemars(length(min = 1, max = LIST_LIMIT))]
     pub episode: Vec<EpisodeEntry>,
     /// Free: kept, never interpreted.
     #[serde(default)]
@@ -626,6 +684,7 @@ pub struct EpisodeEntry {
 #[schemars(deny_unknown_fields)]
 pub struct SessionFile {
     /// The format's version: 1.
+    #[schemars(range(min = VERSION, max = VERSION))]
     pub version: u32,
     /// The same as the folder's name.
     pub id: String,
@@ -644,12 +703,15 @@ pub struct SessionFile {
     /// The first message, or the text of the signal.
     pub request: String,
     /// What the user does not say. At least one, in the order of the work.
+    #[schemars(length(min = 1, max = LIST_LIMIT))]
     pub intents: Vec<IntentFile>,
     /// What must be true at the end. Empty for a session that is only a dependency.
     #[serde(default)]
+    #[schemars(length(max = LIST_LIMIT))]
     pub checklist: Vec<ItemFile>,
     /// Files that the session puts into the workspace.
     #[serde(default)]
+    #[schemars(length(max = LIST_LIMIT))]
     pub files: Vec<StagedFile>,
     /// Records that the session adds to the apps, by app.
     #[serde(default)]
@@ -659,6 +721,7 @@ pub struct SessionFile {
     pub evidence: EvidenceFile,
     /// A workflow that satisfies every intent and item unasked, for the scripted models.
     #[serde(default)]
+    #[schemars(length(max = LIST_LIMIT))]
     pub reference: Vec<StepFile>,
     /// Free: kept, never interpreted.
     #[serde(default)]
@@ -716,6 +779,7 @@ pub struct ItemFile {
     /// What must be true, for people and for the judge of rubrics.
     pub criterion: String,
     #[serde(default = "one")]
+    #[schemars(range(max = HEAVIEST), extend("exclusiveMinimum" = 0))]
     pub weight: f64,
     #[serde(default)]
     pub when: When,
@@ -749,9 +813,11 @@ pub struct RuleFile {
     /// Histories that must pass, each a list of steps as in `reference`. `check` plays each by itself and asks the grader.
     /// What a step uses and none before it saved is fetched as the reference workflow does it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = LIST_LIMIT), inner(length(min = 1, max = LIST_LIMIT)))]
     pub accepts: Vec<Vec<StepFile>>,
     /// Histories that are near and must not pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = LIST_LIMIT), inner(length(min = 1, max = LIST_LIMIT)))]
     pub rejects: Vec<Vec<StepFile>>,
 }
 

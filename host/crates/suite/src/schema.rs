@@ -28,6 +28,7 @@ pub fn schema(formats: &[Format], name: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifest::VERSION;
 
     #[test]
     fn every_format_has_a_closed_schema_of_the_draft() {
@@ -38,7 +39,9 @@ mod tests {
                 "{name}"
             );
             assert_eq!(schema["additionalProperties"], false, "{name}");
-            assert!(schema["properties"]["version"].is_object(), "{name}");
+            let version = &schema["properties"]["version"];
+            assert_eq!(version["minimum"], VERSION, "{name}");
+            assert_eq!(version["maximum"], VERSION, "{name}");
         }
         assert_eq!(schema(&FORMATS, "unknown"), None);
     }

@@ -77,8 +77,9 @@ impl<'a> Comparison<'a, '_> {
                     self.value(item, &schema["items"], name);
                 }
             }
+            // Other bounds are the loader's: it has words for each.
             (Some("integer"), DeValue::Integer(number))
-                if schema["minimum"] == 0 && number.as_str().starts_with('-') =>
+                if schema["minimum"].is_u64() && number.as_str().starts_with('-') =>
             {
                 self.report
                     .add(value.span(), format!("`{name}` must not be negative"));

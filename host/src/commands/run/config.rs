@@ -1,23 +1,23 @@
 //! `run --print-config`: every setting that a run would have, and where each value comes from. It plays nothing and makes
 //! no folder.
 
+mod operator;
+
 use anyhow::anyhow;
 use camino::Utf8Path;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{load_wanted, wanted};
-use crate::cli::{RunArgs, TapeArgs};
+use crate::cli::{RunArgs, SettingArgs};
 use crate::commands::machine;
 use crate::commands::output::print_json;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{Settled, agents, at_once, settle};
-use pibench_record::Manifest;
-use pibench_record::folder::PluginMark;
 use pibench_report::escape;
 use pibench_report::grid::listing;
 use pibench_sandbox::GuestLimits;
-use pibench_suite::load::{LoadedPolicy, OPTIONS, Origin, Setting, settings};
+use pibench_suite::load::{OPTIONS, Origin, Setting, settings};
 use pibench_suite::manifest::LimitOverrides;
 
 /// One setting as it is shown.
@@ -49,10 +49,10 @@ pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
     let mut rows: Vec<Row> = of_suite
         .iter()
         .filter(|setting| !setting.key.starts_with("limits."))
-        .map(|setting| of_setting(setting, path, &effective))
+        .map(|setting| of_setting(setting, args, path, &effective))
         .collect();
     rows.extend(limits(&settled, &of_suite, path, &suite.limits));
-    rows.extend(of_operator(args, &settled));
+    rows.extend(operator::rows(args, &settled));
     if args.json {
         print_json(&rows)?;
     } else {
@@ -86,7 +86,7 @@ fn of_origin(from: &Origin, path: &Utf8Path) -> String {
 
 /// A setting of the suite file. What an option may say otherwise is shown as it comes to be: as the manifest would have it,
 /// by the last part of its key.
-fn of_setting(setting: &Setting, path: &Utf8Path, effective: &Value) -> Row {
+fn of_setting(setting: &Setting, args: &RunArgs, path: &Utf8Path, effective: &Value) -> Row {
     let Setting { key, value, from } = setting;
     let is_option = OPTIONS.iter().any(|choice| choice.key == key);
     let name = key.rsplit('.').next().unwrap_or(key);
@@ -98,8 +98,29 @@ fn of_setting(setting: &Setting, path: &Utf8Path, effective: &Value) -> Row {
         from: match from {
             Origin::Chosen(_) => of_origin(from, path),
             _ if own_prompt => "--prompts".into(),
+            Origin::Assigned(text) if !is_typed(text, &args.settings) => {
+                format!("--{}", how_asked(key, &args.settings))
+            }
             from => of_origin(from, path),
         },
+    }
+}
+
+/// Whether a `--set` stands on the command line, and does not come from an option that says how the agent's model is asked.
+fn is_typed(text: &str, args: &SettingArgs) -> bool {
+    args.set.iter().any(|one| one.text() == Some(text))
+}
+
+/// Which of those options a setting comes from. The rest of a model's entry comes with what is said of the model.
+fn how_asked(key: &str, args: &SettingArgs) -> &'static str {
+    if key.starts_with("providers.") {
+        "base-url"
+    } else if args.temperature.is_none()
+        || args.max_output_tokens.is_some() && key.ends_with(".max_output_tokens")
+    {
+        "max-output-tokens"
+    } else {
+        "temperature"
     }
 }
 
@@ -139,105 +160,4 @@ fn limits(
         }
     })
     .collect()
-}
-
-/// What only the command line says: which part is played, with which files, how and to where.
-fn of_operator(args: &RunArgs, settled: &Settled) -> Vec<Row> {
-    let Manifest {
-        shard,
-        plugin_dirs,
-        prompts,
-        policy,
-        plugins,
-        ..
-    } = &settled.manifest;
-    let TapeArgs {
-        record,
-        replay,
-        judge_cache,
-    } = &args.tape;
-    let path = |path: &Option<camino::Utf8PathBuf>| path.as_ref().map(ToString::to_string);
-    let out = path(&args.out);
-    let messages = args.otlp_messages.then(|| "true".to_owned());
-    let options = [
-        ("shard", shard.map(|shard| shard.to_string()), None),
-        (
-            "out",
-            out,
-            Some(format!("runs/{}-<UTC time>", settled.manifest.suite)),
-        ),
-        ("prompts", prompts.clone(), Some("built in".into())),
-        ("max-cost", args.max_cost.map(|usd| usd.to_string()), None),
-        (
-            "log-level",
-            args.log_level.map(|level| level.to_string()),
-            Some("info".into()),
-        ),
-        ("otlp", args.otlp.clone(), None),
-        ("otlp-messages", messages, Some("false".into())),
-        ("record", path(record), None),
-        ("replay", path(replay), None),
-        ("judge-cache", path(judge_cache), None),
-    ];
-    let mut rows: Vec<Row> = options
-        .into_iter()
-        .map(|(key, given, default)| Row {
-            from: match given {
-                Some(_) => format!("--{key}"),
-                None => DEFAULT.into(),
-            },
-            key: key.into(),
-            value: json!(given.or(default)),
-        })
-        .collect();
-    for (at, dir) in plugin_dirs.iter().enumerate() {
-        let own = at == 0 && args.settings.plugins.is_some();
-        rows.push(Row {
-            key: "plugins".into(),
-            value: dir.as_str().into(),
-            from: if own { "--plugins" } else { DEFAULT }.into(),
-        });
-    }
-    for (name, mark) in plugins {
-        rows.extend(of_plugin(
-            name,
-            mark,
-            settled.policy.as_ref(),
-            policy.as_deref(),
-        ));
-    }
-    rows
-}
-
-/// What is known of a plugin: whether a lock vouches for it, and what it may use.
-fn of_plugin(
-    name: &str,
-    mark: &PluginMark,
-    loaded: Option<&LoadedPolicy>,
-    policy: Option<&str>,
-) -> [Row; 2] {
-    let PluginMark {
-        sha256,
-        pinned,
-        grants,
-        signed,
-        ..
-    } = mark;
-    let granted = loaded.is_some_and(|loaded| loaded.policy.plugins.contains_key(name));
-    [
-        Row {
-            key: format!("plugin.{name}.sha256"),
-            value: sha256.as_str().into(),
-            from: if *pinned { "pibench.lock" } else { "the file" }.into(),
-        },
-        Row {
-            key: format!("plugin.{name}.grants"),
-            value: json!(grants),
-            from: match (policy, signed) {
-                (Some(policy), _) if granted => policy.into(),
-                (Some(policy), Some(signed)) => format!("{policy}, as {} signed it", signed.by),
-                _ => DEFAULT.into(),
-            },
-        },
-    ]
 }

@@ -11,7 +11,9 @@ use super::{
     Loader, STAGED_LIMIT, beside, cannot, check_apps, check_id, check_ids, check_length,
     check_text, without_date, without_dates,
 };
-use crate::manifest::{IntentFile, ItemFile, RuleFile, SessionFile, StagedFile, StepFile, Trigger};
+use crate::manifest::{
+    HEAVIEST, IntentFile, ItemFile, RuleFile, SessionFile, StagedFile, StepFile, Trigger,
+};
 use crate::pack::plain;
 use crate::problem::Report;
 use crate::problem::Source;
@@ -19,9 +21,6 @@ use crate::suite::{Grading, Intent, Item, Rule, Session, Staged, Step, lists_too
 use crate::toml_file::Place;
 use pibench_core::matcher::{Matcher, MatcherError};
 use pibench_core::vocabulary::MatcherFile;
-
-/// The most that an item weighs: sums of as many items as there may be stay exact.
-const HEAVIEST: f64 = 1_000_000.0;
 
 impl Loader {
     /// `name` is the folder's name, `folder` its path from the pack's root; `tools` are the persona's, where known.
