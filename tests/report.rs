@@ -768,6 +768,11 @@ fn a_hundred_sessions_fit_into_five_megabytes() {
 #[test]
 fn items_that_count_at_the_end_alone_are_told_as_a_deviation() {
     let scene = Scene::new().with_short();
+    scene.replace(
+        "tasks/personas/law_trainee/sessions/corrie-extension/session.toml",
+        "when = \"end\"\n",
+        "",
+    );
     let said = |out: &str| {
         let output = scene.run(&["run", "tasks/suite.toml", "--out", out]);
         expect(&output, 0, &[]);

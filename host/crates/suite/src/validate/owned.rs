@@ -98,7 +98,8 @@ mod tests {
             json!({ "from": "bo@lund.example", "to": ["id@vale.example"] }),
             json!({ "from": "+15550140201", "to": "5550140299" }),
         ];
-        let all = json!({ "list": [seen.as_slice(), unseen.as_slice()].concat() });
+        let both = [seen.as_slice(), unseen.as_slice()].concat();
+        let all = json!({ "list": both });
         let (mine, others) = people.split(&all);
         assert_eq!(mine, json!({ "list": seen }));
         assert_eq!(others, json!({ "list": unseen }));
