@@ -347,7 +347,6 @@ async fn writable(pipe: Option<&pipe::Sender>) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use super::*;
 
@@ -374,9 +373,7 @@ mod tests {
 
     #[tokio::test]
     async fn last_words_are_shortened_after_their_secrets_were_cut_out() {
-        let value = "secret-of-a-test".to_owned();
-        let environment = BTreeMap::from([("KEY".to_owned(), value)]);
-        let secrets = Secrets::of(["KEY".to_owned()].iter(), &environment);
+        let secrets = Secrets::new([("KEY", "secret-of-a-test")]);
         // What is told of it begins within the secret.
         let mut process = shell("printf 'secret-of-a-test%0590d' 0 >&2; exit 1");
         assert_eq!(process.next().await.unwrap(), Event::Closed);

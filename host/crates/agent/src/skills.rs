@@ -239,14 +239,14 @@ mod tests {
             assert_eq!(folder, by_name, "the folder is the name");
 
             let head: Head = serde_saphyr::from_str(split(&text).0).unwrap();
-            let named = head.tools.map(Names::into_list).unwrap_or_default();
+            let listed = head.tools.map(Names::into_list).unwrap_or_default();
             let told = |tool: &str| {
                 skill.body.contains(&format!("`{tool}`"))
                     || tool == "exec" && skill.body.to_lowercase().contains("python3")
             };
             for tool in toolbox.specs().iter().map(|spec| &spec.name) {
                 assert!(
-                    !told(tool) || named.contains(tool),
+                    !told(tool) || listed.contains(tool),
                     "{folder}: its text names `{tool}`, its head does not"
                 );
             }
