@@ -251,7 +251,7 @@ fn a_misspelt_grader_is_told_where_it_stands() {
     scene.replace(&session, &grader("rules"), &grader("rule"));
     let args = ["check", SUITE, "--session", "saltmarsh-chronology"];
     let told = [
-        "corrie-extension/session.toml:499:",
+        "corrie-extension/session.toml:501:",
         "cannot find plugin `rule`",
         "did you mean `rules`?",
     ];

@@ -425,8 +425,11 @@ fn an_app_by_the_name_of_the_agents_shell_is_refused_before_anything_is_played()
         scene.write(SUITE, &format!("{suite}{plugins}"));
     };
     shell("shell");
-    let text = stderr(&scene.run(&["check", SUITE]));
+    let output = scene.run(&["check", SUITE]);
+    let text = stderr(&output);
     assert!(!text.contains("it is no shell"), "{text}");
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(!told.contains("Not played: persona law_trainee"), "{told}");
 
     shell("simple_note");
     scene.replace(PERSONA, "tools = [", "tools = [\"shell__create_note\", ");
@@ -936,8 +939,8 @@ fn the_examples_of_rules_are_carried_out() {
             "the rule does not accept this history",
         ),
         (
-            "subject = \"A draft waits\"",
-            "subject = \"A draft for Corrie waits\"",
+            "subject = \"A draft waits\", body = \"It waits.\"",
+            "subject = \"A draft for Corrie waits\", body = \"It waits.\"",
             "the rule accepts this history",
         ),
         (

@@ -112,7 +112,7 @@ fn a_changed_rule_gives_another_score_and_a_changed_request_is_refused() {
         0,
         &[],
     );
-    scene.replace(SESSION, r"I\s+believe\s+that", r"I\s+doubt\s+that");
+    scene.replace(SESSION, r"I\W+believe\W+that", r"I\W+doubt\W+that");
     let graded = grade(&scene, "graded", &[]);
     assert_eq!(graded["proc"], 100.0, "intents are as they were");
     let comp = graded["comp"].as_f64().unwrap();

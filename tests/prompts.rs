@@ -137,7 +137,10 @@ async fn a_grading_tells_changed_prompts_and_judges_by_those_that_are_named() {
     expect(
         &run(&scene, &["grade", "run", "--out", "other"], &first),
         3,
-        &[told, "own; put them back, or name them by --prompts"],
+        &[
+            told,
+            "own, or the built-in ones beside them; put them back, or name them by --prompts",
+        ],
     );
     assert!(!scene.path("other").exists());
     // They hold none of the agent's, who had one of its own.

@@ -21,6 +21,9 @@ use pibench_report::format::Format;
 use pibench_suite::load::{Assignment, SCAFFOLD_PROMPT};
 
 /// What this program is, to the commit; `-V` says the first line only.
+/// Seconds of `--grace` where it is not given.
+pub const GRACE: u32 = 10;
+
 const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\ncommit ",
@@ -339,7 +342,7 @@ pub struct RunArgs {
     pub no_sync: bool,
     /// How long the scheduler waits between SIGTERM or SIGUSR1 and its kill. No turn begins after the signal; those that have
     /// begun are played on until five seconds are left.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    #[arg(long, value_name = "SECONDS", default_value_t = GRACE, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub grace: u32,
     /// Exit with 0 when everything is played to its end, whatever broke in it (else 5, 8 or 9): for schedulers that take every
     /// other code for a failure.
@@ -825,7 +828,8 @@ pub struct GradeArgs {
     /// What plugins of others may use. Default: the run's.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<Utf8PathBuf>,
-    /// A folder of prompts to judge by, whatever the run was judged by. Default: the run's, as they were.
+    /// A folder of prompts to judge by, whatever the run was judged by. Default: the run's own, as they were; of a run without
+    /// own ones the built-in ones of this program.
     #[arg(long, value_name = "DIR")]
     pub prompts: Option<Utf8PathBuf>,
     /// The suite with the rules and rubrics to grade by. Default: the run's, as it is now.

@@ -144,7 +144,7 @@ fn places(args: &AuditArgs) -> Places<'_> {
 
 fn plans(runs: &[Utf8PathBuf], args: &AuditArgs) -> Result<Vec<Plan>, Failure> {
     let machine = machine()?;
-    let look = Purpose::Look { suite: None };
+    let look = Purpose::Look;
     let plans = runs
         .iter()
         .map(|run| reopen_by(&machine, run, look, places(args)));

@@ -4,6 +4,7 @@ use anyhow::anyhow;
 use camino::Utf8Path;
 use serde_json::json;
 
+use super::output::print_json;
 use super::report::{check_one, failure};
 use super::stored;
 use crate::cli::CompareArgs;
@@ -57,7 +58,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     if *json {
         let mut found = serde_json::to_value(&found).or_exit(Exit::Bug)?;
         found["cautions"] = json!(cautions);
-        println!("{found}");
+        print_json(&found)?;
     } else {
         let (a, b) = (name(a, &left), name(b, &right));
         println!("{}", comparison(&found, &a, &b, &cautions));

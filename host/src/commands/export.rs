@@ -5,7 +5,7 @@ use anyhow::anyhow;
 use super::check_new;
 use super::publish::refuse_in_clear;
 use super::report::failure;
-use super::stored::name;
+use super::stored::{name, name_places};
 use crate::cli::ExportArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::RunFolder;
@@ -33,6 +33,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
         },
         error => failure(error),
     })?;
+    name_places(&mut records);
     tell_apart(&mut records);
     let mut changed = Vec::new();
     for record in &records {

@@ -47,7 +47,8 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         .flat_map(|dir| runs_in(dir.as_std_path()))
         .map(|dir| RunRecord::read_unheld(&dir))
         .collect();
-    let records = records.map_err(failure)?;
+    let mut records = records.map_err(failure)?;
+    stored::name_places(&mut records);
     let mut changed = Vec::new();
     for record in &records {
         changed.extend(RunFolder::changed_since_sealed(&record.dir).or_exit(Exit::InvalidInput)?);

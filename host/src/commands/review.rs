@@ -15,7 +15,7 @@ pub(super) fn review(args: &ReviewArgs) -> Result<Exit, Failure> {
         prompts: args.prompts.as_deref(),
         ..Places::default()
     };
-    let look = Purpose::Look { suite: None };
+    let look = Purpose::Look;
     let plan = reopen_by(&machine()?, &args.run, look, places)?;
     let (doubtful, sessions) = pibench_engine::review(&plan).or_exit(Exit::InvalidInput)?;
     if args.json {

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use super::look;
 use super::newest::or_newest;
 use super::report::failure;
-use super::stored::{Stored, name};
+use super::stored::{Stored, name, name_places};
 use crate::cli::ShowArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::RunFolder;
@@ -83,6 +83,7 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
             return Ok(Exit::Complete);
         }
     }
+    name_places(&mut ended);
     tell_apart(&mut ended);
     let results = ended.iter().map(|run| (run.label.as_str(), &run.results));
     let results: Vec<(&str, &RunResults)> = results.collect();

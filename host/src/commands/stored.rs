@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use anyhow::anyhow;
 use camino::Utf8PathBuf;
 use pibench_engine::stop::Scheduler;
+use pibench_report::run_record::RunRecord;
 use pibench_store::{Checkout, StoreError, Wanted, is_stored};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
@@ -102,6 +103,13 @@ fn end_by_signals(interrupted: Exit) -> io::Result<()> {
         pibench_store::end(exit.code())
     })?;
     Ok(())
+}
+
+/// Tells runs by the places that were given.
+pub(super) fn name_places(records: &mut [RunRecord]) {
+    for record in records {
+        record.place = name(&record.place);
+    }
 }
 
 /// A text in which places stand, with those that were given in place of their copies.

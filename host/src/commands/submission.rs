@@ -157,7 +157,7 @@ pub(super) fn check_archive(
         let is_private = keyring::is_private(dir.as_std_path());
         let is_withheld = readers == Readers::Everybody && is_private;
         let reopen = || {
-            let look = Purpose::Look { suite: None };
+            let look = Purpose::Look;
             reopen_foreign(&machine, dir, look, places)
         };
         // A record by a stranger that cannot be followed is refused, whatever is wrong with it.

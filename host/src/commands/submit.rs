@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::board::ARCHIVE;
+use super::output::print_json;
 use super::signing::{read_key, read_signers};
 use super::submission::{Checked, Readers, Told, check_archive, look, print_told, read_rules};
 use super::{check_new, machine, runtime};
@@ -15,7 +16,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::rules::Judged;
 use pibench_board::submission::{self, List, NAMESPACE};
 use pibench_core::count::count;
-use pibench_engine::plan::{Answers, Places, Purpose, reopen, reopen_foreign};
+use pibench_engine::plan::{Answers, Places, Purpose, reopen_by, reopen_foreign};
 use pibench_engine::{Plan, Sample};
 use pibench_record::RunFolder;
 use pibench_report::escape::line;
@@ -58,10 +59,11 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
             return Err(anyhow!("submit {run}: {changed}")).or_exit(Exit::InvalidInput);
         }
         let found = look(run, run.as_str(), &rules, || {
-            let look = Purpose::Look {
+            let places = Places {
                 suite: suite.as_deref(),
+                ..Places::default()
             };
-            reopen(&machine, run, look)
+            reopen_by(&machine, run, Purpose::Look, places)
         })?;
         print_told(&Told::of(&found, SEED)?);
         may &= found.reasons.is_empty();
@@ -149,7 +151,7 @@ fn check(args: &CheckSubmissionArgs) -> Result<Exit, Failure> {
             "version": 1, "archive": archive, "digest": checked.digest, "may_be_ranked": may, "signed": checked.signed,
             "reasons": checked.reasons, "runs": told, "judged": judged,
         });
-        println!("{found}");
+        print_json(&found)?;
     } else {
         print_checked(archive, &checked, &told, may);
         if let (Some(judged), Some(digest)) = (judged, checked.digest) {

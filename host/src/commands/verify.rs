@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::newest::or_newest;
+use super::output::print_json;
 use super::signing::{Thing, read_signers, signer_line};
 use super::verified::{Found, part_of};
 use super::{machine, publish, runtime, stored};
@@ -68,11 +69,10 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
         all.push(found);
     }
     if args.json {
-        let text = match all.as_slice() {
-            [one] => serde_json::to_string(one),
-            all => serde_json::to_string(all),
-        };
-        println!("{}", text.or_exit(Exit::Bug)?);
+        match all.as_slice() {
+            [one] => print_json(one)?,
+            all => print_json(&all)?,
+        }
     }
     Ok(exit)
 }
@@ -148,7 +148,7 @@ fn reopen_named(run: &Utf8Path, args: &VerifyArgs) -> Result<Plan, Failure> {
         policy: args.policy.as_deref(),
         prompts: args.prompts.as_deref(),
     };
-    let look = Purpose::Look { suite: None };
+    let look = Purpose::Look;
     Ok(if args.foreign {
         reopen_foreign(&machine, run, look, places)?
     } else {

@@ -67,8 +67,9 @@ impl Records {
         let Some(name) = self.entries.keys().next() else {
             return Ok(());
         };
-        let begins_alike =
-            |known: &&String| known.starts_with(name) || name.starts_with(known.as_str());
+        let begins_alike = |known: &&String| {
+            !name.is_empty() && (known.starts_with(name) || name.starts_with(known.as_str()))
+        };
         let near = match self.known.iter().find(begins_alike) {
             Some(near) => format!("; did you mean `{near}`?"),
             None => String::new(),

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::files::{own_path, read};
 use super::toolbox::Toolbox;
+use pibench_core::skill::{Names, SIZE};
 use pibench_sandbox::workspace::{EntryKind, Workspace, WorkspaceError};
 
 /// Where they are.
@@ -14,9 +15,6 @@ const FOLDER: &str = "skills";
 /// Skills that the system prompt names, and characters of each description.
 const MOST: usize = 100;
 const DESCRIPTION: usize = 300;
-
-/// Bytes of a `SKILL.md` that is looked at.
-const SIZE: usize = 64 << 10;
 
 /// A skill, as the system prompt tells it.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,27 +38,6 @@ struct Head {
     always: bool,
     /// Tools without which it is of no use.
     tools: Option<Names>,
-}
-
-/// Names in a list, or in a text with commas or spaces between them.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Names {
-    List(Vec<String>),
-    Text(String),
-}
-
-impl Names {
-    fn into_list(self) -> Vec<String> {
-        match self {
-            Self::List(names) => names,
-            Self::Text(text) => {
-                let names = text.split(|c: char| c == ',' || c.is_whitespace());
-                let names = names.filter(|name| !name.is_empty());
-                names.map(str::to_owned).collect()
-            }
-        }
-    }
 }
 
 /// The skills of a workspace, sorted by folder.

@@ -21,6 +21,7 @@ pub mod score;
 pub mod secrets;
 pub mod session;
 pub mod size;
+pub mod skill;
 pub mod statistics;
 pub mod vocabulary;
 pub mod weight;

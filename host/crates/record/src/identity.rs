@@ -99,11 +99,16 @@ fn of(keys: &[&str], mut all: Vec<Difference>) -> Vec<Difference> {
     all
 }
 
-/// Differences in one line, the first of many.
-pub fn listed(differences: &[Difference]) -> String {
+/// Differences in words, each once: of own prompts two keys tell in the same.
+pub fn in_words(differences: &[Difference]) -> Vec<String> {
     let mut words: Vec<String> = differences.iter().map(ToString::to_string).collect();
     words.dedup();
-    list_first(&words, 6)
+    words
+}
+
+/// Differences in one line, the first of many.
+pub fn listed(differences: &[Difference]) -> String {
+    list_first(in_words(differences), 6)
 }
 
 /// The manifest as far as it counts.

@@ -12,7 +12,7 @@ use pibench_core::statistics::{
     Sides,
 };
 use pibench_record::folder::Manifest;
-use pibench_record::identity::beside_agent;
+use pibench_record::identity::{beside_agent, in_words};
 
 /// What is to be known of a comparison: what else than their agents may make the difference between two runs, and what of their
 /// scores it lacks.
@@ -118,10 +118,7 @@ fn beside_agents(a: &Manifest, b: &Manifest) -> Vec<String> {
 
 /// What else may make the difference, and how the agents were asked, in words.
 fn others(a: &Manifest, b: &Manifest) -> Vec<String> {
-    let beside = beside_agent(a, b);
-    let mut all: Vec<String> = beside.iter().map(ToString::to_string).collect();
-    // Of own prompts two keys tell in the same words.
-    all.dedup();
+    let mut all = in_words(&beside_agent(a, b));
     if a.seed != b.seed {
         all.push("`seed`".into());
     }

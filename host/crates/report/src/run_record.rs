@@ -58,6 +58,8 @@ pub enum RecordError {
 pub struct RunRecord {
     /// The run folder, or the folder of its parts.
     pub dir: PathBuf,
+    /// Where it is, as that is told: `dir`, or the place in a store that `dir` is a copy of.
+    pub place: String,
     /// Where its episodes lie if not in `dir`.
     homes: Option<Homes>,
     /// The agent, with the folder's name where two runs have the same agent.
@@ -250,6 +252,7 @@ impl RunRecord {
         };
         Self {
             dir: dir.to_owned(),
+            place: dir.display().to_string(),
             homes: None,
             label: manifest.agent.clone(),
             manifest,
@@ -447,7 +450,7 @@ pub enum State {
 /// Something that makes a difference whoever the agent is.
 struct Rule {
     what: &'static str,
-    /// How it was in a run; None where there is nothing to hold against other runs.
+    /// How it was in a run; None where there is nothing to hold against other runs, empty where nobody knows, as of an import.
     is: Option<String>,
     /// Whether a label says it where runs differ in it.
     in_label: bool,
@@ -529,7 +532,7 @@ pub fn tell_apart(runs: &mut [RunRecord]) {
             run.label = if is_only {
                 format!("{label} ({name})")
             } else {
-                format!("{label} ({})", run.dir.display())
+                format!("{label} ({})", run.place)
             };
         }
         for Rule { what, is, in_label } in rules(&run.manifest) {

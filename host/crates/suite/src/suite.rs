@@ -180,14 +180,16 @@ impl Persona {
         }
     }
 
+    /// Whether somebody under `people` is the user: by the name.
+    pub(crate) fn is_user(&self, person: &Person) -> bool {
+        let name = format!("{} {}", person.first_name, person.last_name);
+        name.eq_ignore_ascii_case(&self.name)
+    }
+
     /// All that the user tells whoever asks, by what it is: the facts, and what stands under `people` of the user.
     pub fn plain_facts(&self) -> BTreeMap<String, String> {
         let mut facts = BTreeMap::new();
-        let own = |person: &&Person| {
-            let name = format!("{} {}", person.first_name, person.last_name);
-            name.eq_ignore_ascii_case(&self.name)
-        };
-        if let Some(person) = self.people.iter().find(own) {
+        if let Some(person) = self.people.iter().find(|person| self.is_user(person)) {
             facts.insert("mail address".to_owned(), person.email.clone());
             let phone = person.phone_number.clone();
             facts.extend(phone.map(|number| ("phone number".to_owned(), number)));

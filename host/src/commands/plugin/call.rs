@@ -12,6 +12,7 @@ use super::load;
 use crate::cli::PluginCallArgs;
 use crate::commands::runtime;
 use crate::exit::{Exit, Failure, OrExit};
+use pibench_report::escape;
 use pibench_sandbox::{App, Limits};
 
 /// What a line of stdin asks.
@@ -54,7 +55,7 @@ pub(super) fn call(args: &PluginCallArgs) -> Result<Exit, Failure> {
             Ok(Err(refusal)) => json!({ "status": refusal.status, "message": refusal.message }),
             Err(fault) => json!({ "fault": fault.to_string() }),
         };
-        writeln!(out, "{answer}")
+        writeln!(out, "{}", escape::json(&answer.to_string()))
             .and_then(|()| out.flush())
             .context("write stdout")
             .or_exit(Exit::Bug)?;

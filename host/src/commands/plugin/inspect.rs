@@ -8,6 +8,7 @@ use crate::cli::PluginInspectArgs;
 use crate::commands::runtime;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::message::ToolSpec;
+use pibench_report::escape;
 use pibench_sandbox::{App, Grader, Limits, Plugin, World};
 
 /// The format of `--json`.
@@ -68,10 +69,8 @@ pub(super) fn inspect(args: &PluginInspectArgs) -> Result<Exit, Failure> {
         checks,
     };
     if args.json {
-        println!(
-            "{}",
-            serde_json::to_string_pretty(&inspection).or_exit(Exit::Bug)?
-        );
+        let text = serde_json::to_string_pretty(&inspection).or_exit(Exit::Bug)?;
+        println!("{}", escape::json(&text));
     } else {
         print!("{}", render(&inspection));
     }

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{load_wanted, wanted};
 use crate::cli::RunArgs;
+use crate::commands::output::print_json;
 use crate::commands::{machine, make_temporary_folder, runtime};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::estimate::{Estimate, assumptions};
@@ -59,7 +60,7 @@ pub(super) fn print(args: &RunArgs) -> Result<Exit, Failure> {
             "agents": objects, "cost": cost, "max_cost": limit, "above_max_cost": above,
             "assumptions": assumptions(),
         });
-        println!("{all}");
+        print_json(&all)?;
     } else if let Some(line) = estimate::bound(cost, limit) {
         println!("\n{line}");
     }

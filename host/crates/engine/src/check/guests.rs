@@ -32,7 +32,7 @@ impl There {
         // One of the agent's own tools that is none: nothing of it is asked for.
         let misnamed = OF_TOOLS.into_iter().filter_map(|name| {
             let reason = Guests::find_misnamed(plugins, name)?;
-            let reason = format!("cannot {reason}");
+            let reason = format!("cannot {reason}; give the plugin another name");
             let there = Vec::new();
             Some((name.to_owned(), Fault { reason, there }))
         });
@@ -87,8 +87,10 @@ pub(super) async fn find_lacking<'p>(
     plugins: &Plugins,
 ) -> Option<(String, &'p str)> {
     for app in persona.app_names() {
-        // That it cannot be asked was told.
-        let tools = tools_of(plugins, &app, true).await.unwrap_or_default();
+        let Ok(tools) = tools_of(plugins, &app, true).await else {
+            // That it cannot be asked is told where it is opened.
+            continue;
+        };
         if let Some(lacking) = tools::find_lacking(persona, &app, &tools) {
             return Some((app, lacking));
         }

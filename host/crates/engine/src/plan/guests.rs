@@ -187,7 +187,8 @@ impl Guests {
         let (interface, kind) = match name {
             DOCUMENT => ("documents", "document reader"),
             SHELL => ("commands", "shell"),
-            PYTHON => ("grading", "grader"),
+            // It grades, too; that a rule's grader must is told there.
+            PYTHON => ("interpreter", "Python"),
             _ => return None,
         };
         // What cannot be read is told where it is loaded.
@@ -196,8 +197,7 @@ impl Guests {
         let is_one = exports.iter().any(|export| export.starts_with(&wanted));
         (!is_one).then(|| {
             format!(
-                "use plugin `{name}`: it is no {kind}, and the agent's own tools need one by this name; give the plugin \
-                another name"
+                "use plugin `{name}`: it is no {kind}, which the agent's own tools look for by this name"
             )
         })
     }
@@ -210,6 +210,7 @@ impl Guests {
             // One that is missing was told, if it is needed.
             if self.plugins.is_there(&name) {
                 if let Some(reason) = Self::find_misnamed(&self.plugins, &name) {
+                    let reason = format!("{reason}; give the plugin another name");
                     return Err(PlanError::input(reason));
                 }
                 let papers = self.plugins.papers(&name);

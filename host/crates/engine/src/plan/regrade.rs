@@ -35,7 +35,7 @@ pub struct Grading<'a> {
     pub chosen: &'a [Assignment],
     /// A folder of plugins, before those of the run.
     pub plugins: Option<&'a Utf8Path>,
-    /// A folder of prompts to judge by; None for the run's, as they were.
+    /// A folder of prompts to judge by; None for the run's own, as they were, or else the built-in ones of this program.
     pub prompts: Option<&'a Utf8Path>,
     pub answers: Answers,
 }
@@ -156,7 +156,7 @@ fn load_prompts(
     match folder {
         Some(own) if named.is_none() && prompts.digest() != was.prompts_digest => {
             Err(PlanError::input(format!(
-                "grade {dir}: changed since it was begun: the prompts in {own}; put them back, or name them by --prompts to judge by \
+                "grade {dir}: changed since it was begun: the prompts in {own}, or the built-in ones beside them; put them back, or name them by --prompts to judge by \
                  them as they are now"
             )))
         }

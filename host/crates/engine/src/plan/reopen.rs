@@ -30,8 +30,8 @@ pub(super) const GO_ON: &str = "go on with";
 /// What a run folder is opened for.
 #[derive(Debug, Clone, Copy)]
 pub enum Purpose<'a> {
-    /// To look at it: nothing is asked, and nothing is written. `suite`: where its file is now, if that is elsewhere.
-    Look { suite: Option<&'a Utf8Path> },
+    /// To look at it: nothing is asked, and nothing is written.
+    Look,
     /// To hold the patterns of a suite as it is now against the verdicts of the record: nothing is asked or written, and the
     /// suite may have changed.
     Against { suite: &'a Utf8Path },
@@ -47,7 +47,7 @@ impl Purpose<'_> {
     /// What is done with the run, as failures say it.
     fn verb(self) -> &'static str {
         match self {
-            Self::Look { .. } => "verify",
+            Self::Look => "verify",
             Self::Against { .. } => "hold patterns against",
             Self::Judge { .. } => "judge",
         }
@@ -157,7 +157,7 @@ pub fn of_draft(
     folder: RunFolder,
     manifest: Manifest,
 ) -> Result<Plan, PlanError> {
-    let purpose = Purpose::Look { suite: None };
+    let purpose = Purpose::Look;
     look(machine, dir, (folder, manifest), purpose, false)
 }
 
@@ -168,7 +168,7 @@ fn look(
     purpose: Purpose<'_>,
     is_foreign: bool,
 ) -> Result<Plan, PlanError> {
-    if let Purpose::Look { suite: Some(suite) } | Purpose::Against { suite } = purpose {
+    if let Purpose::Against { suite } = purpose {
         suite.as_str().clone_into(&mut manifest.suite_path);
     }
     let verb = purpose.verb();
@@ -189,7 +189,7 @@ fn look(
     }
     let silent = recorded(&opened.manifest, &played);
     let (names, mut models) = match purpose {
-        Purpose::Look { .. } => (played, silent),
+        Purpose::Look => (played, silent),
         Purpose::Against { .. } => (judged_by(&played, LEXICAL), silent),
         Purpose::Judge {
             judge,

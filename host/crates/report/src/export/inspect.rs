@@ -105,7 +105,7 @@ fn header(at: usize, run: &RunRecord, played: &[Played<'_>]) -> Value {
         "version": 2,
         "status": if run.is_cut() { "cancelled" } else { "success" },
         "eval": {
-            "eval_id": eval_id(run), "run_id": run.dir.display().to_string(),
+            "eval_id": eval_id(run), "run_id": run.place,
             "created": started(run), "task": results.suite, "task_id": results.suite, "task_version": 0,
             "task_attribs": {}, "task_args": {},
             "dataset": { "name": results.suite, "samples": ids.len(), "sample_ids": ids, "shuffled": false },

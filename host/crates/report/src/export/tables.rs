@@ -211,7 +211,7 @@ pub(super) fn run_row(at: usize, run: &RunRecord) -> Value {
         manifest, results, ..
     } = run;
     let scores = json!({
-        "run_id": at, "folder": run.dir.display().to_string(), "suite": results.suite, "agent": results.agent,
+        "run_id": at, "folder": run.place, "suite": results.suite, "agent": results.agent,
         "user": results.user, "judge": results.judge, "scripted": results.scripted, "runs": results.runs,
         "proc": results.proc, "comp": results.comp, "proc_std": results.proc_std, "comp_std": results.comp_std,
         "cost": results.cost, "started": manifest.started, "host": manifest.host,

@@ -56,16 +56,18 @@ pub(super) fn audits(audits: &[Audit]) -> Sheet {
     }
     let mut sheet = Sheet::new(id, title, columns);
     let of_others = audits.iter().any(|audit| audit.runs != audits[0].runs);
-    for audit in audits {
+    let auditor = |audit: &Audit| {
         let runs = audit.runs.iter().map(|run| run.folder.as_str());
         let runs: Vec<&str> = runs.collect();
-        let auditor = if of_others {
+        if of_others {
             format!("{} ({})", audit.judge, runs.join(", "))
         } else {
             audit.judge.clone()
-        };
+        }
+    };
+    for audit in audits {
         let mut cells = vec![
-            Cell::words(auditor),
+            Cell::words(auditor(audit)),
             Cell::words(format!("{} of {}", audit.sampled, audit.of)),
         ];
         cells.extend(axis(audit.checklist));
@@ -76,7 +78,8 @@ pub(super) fn audits(audits: &[Audit]) -> Sheet {
     let undecided = undecided.map(|audit| {
         format!(
             "{}: no majority on {} questions, which count in nothing.",
-            audit.judge, audit.undecided
+            auditor(audit),
+            audit.undecided
         )
     });
     sheet.notes = vec![

@@ -11,6 +11,7 @@ use crate::problem::Report;
 use crate::suite::Staged;
 use crate::toml_file::Place;
 use pibench_core::near::nearest;
+use pibench_core::skill::{Names, SIZE};
 
 /// The skill's own file.
 const SKILL: &str = "SKILL.md";
@@ -35,27 +36,6 @@ struct Rest {
     #[serde(rename = "always")]
     _always: bool,
     tools: Option<Names>,
-}
-
-/// Names in a list, or in a text with commas or spaces between them.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "`tools` must be a list of names")]
-enum Names {
-    List(Vec<String>),
-    Text(String),
-}
-
-impl Names {
-    fn into_list(self) -> Vec<String> {
-        match self {
-            Self::List(names) => names,
-            Self::Text(text) => {
-                let names = text.split(|c: char| c == ',' || c.is_whitespace());
-                let names = names.filter(|name| !name.is_empty());
-                names.map(str::to_owned).collect()
-            }
-        }
-    }
 }
 
 impl Loader {
@@ -166,6 +146,11 @@ fn own_head(files: &[Staged], name: &str) -> Result<Head, (String, &'static str)
     let file = files.iter().find(|file| file.path == own);
     let content = file.map(|file| file.content.as_ref());
     let content = content.unwrap_or_default();
+    if content.len() > SIZE {
+        let reason = format!("has {} bytes, more than {SIZE}", content.len());
+        let help = "the agent is not told of this skill: move a part into a file beside it";
+        return Err((reason, help));
+    }
     let head = head(content).map_err(|reason| (reason, BY_THESE))?;
     rest(content).map_err(|reason| {
         let help = "the agent is not told of this skill: mend the block";

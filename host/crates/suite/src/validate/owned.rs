@@ -17,12 +17,14 @@ impl People {
     pub(super) fn of(persona: &Persona) -> Self {
         let (mut user, mut others) = (BTreeSet::new(), BTreeSet::new());
         for person in &persona.people {
-            let name = format!("{} {}", person.first_name, person.last_name);
-            // As facts know the user.
-            let is_user = name.eq_ignore_ascii_case(&persona.name);
-            let names = if is_user { &mut user } else { &mut others };
+            let names = if persona.is_user(person) {
+                &mut user
+            } else {
+                &mut others
+            };
             names.insert(person.email.to_lowercase());
-            names.extend(person.phone_number.as_deref().map(folded));
+            let number = person.phone_number.as_deref().map(folded);
+            names.extend(number.filter(|number| !number.is_empty()));
         }
         Self { user, others }
     }

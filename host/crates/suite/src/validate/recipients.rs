@@ -46,11 +46,14 @@ pub(super) fn texts(value: &Value) -> impl Iterator<Item = &str> {
 
 /// Whose address an unknown one is but for a letter.
 fn find_meant<'p>(address: &str, people: &[&'p str]) -> Option<&'p str> {
-    if !address.contains('@') || people.contains(&address) {
+    // As the apps have it: the same address in whatever case.
+    let own = address.trim().to_lowercase();
+    let is_own = |person: &&str| person.to_lowercase() == own;
+    if !own.contains('@') || people.iter().any(is_own) {
         return None;
     }
-    let near = nearest(address, people.iter().copied())?;
-    differ_by_a_letter(address, near).then_some(near)
+    let near = nearest(&own, people.iter().copied())?;
+    differ_by_a_letter(&own, &near.to_lowercase()).then_some(near)
 }
 
 /// Whether a letter is another, too many or missing, or two stand the other way round.
@@ -84,6 +87,7 @@ mod tests {
         }
         for other in [
             "ida@vale.example",
+            "Ida@vale.example",
             "ada.vane@vale.example",
             "office@vale.example",
             "idea",

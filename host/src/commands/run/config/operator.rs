@@ -4,14 +4,11 @@ use camino::Utf8PathBuf;
 use serde_json::json;
 
 use super::{DEFAULT, Row};
-use crate::cli::{RunArgs, TapeArgs};
+use crate::cli::{GRACE, RunArgs, TapeArgs};
 use pibench_engine::plan::Settled;
 use pibench_record::Manifest;
 use pibench_record::folder::PluginMark;
 use pibench_suite::load::LoadedPolicy;
-
-/// Seconds of `--grace` where it is not given.
-const GRACE: u32 = 10;
 
 /// Each option with its value.
 pub(super) fn rows(args: &RunArgs, settled: &Settled) -> Vec<Row> {
