@@ -20,10 +20,10 @@ use pibench_record::folder::Shard;
 use pibench_report::format::Format;
 use pibench_suite::load::{Assignment, SCAFFOLD_PROMPT};
 
-/// What this program is, to the commit; `-V` says the first line only.
 /// Seconds of `--grace` where it is not given.
 pub const GRACE: u32 = 10;
 
+/// What this program is, to the commit; `-V` says the first line only.
 const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\ncommit ",

@@ -61,9 +61,9 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     }
     for (at, record) in records.iter().enumerate() {
         if records[..at].iter().any(|other| other.is_same(record)) {
-            let dir = record.dir.display();
             changed.push(format!(
-                "{dir} is named more than once: its rows are of one run."
+                "{} is named more than once: its rows are of one run.",
+                record.place
             ));
         }
     }
@@ -107,10 +107,7 @@ fn rest(report: &Report, audited: bool) -> String {
             0 => return None,
             faults => count(faults, "fault"),
         };
-        let (label, dir) = (
-            escape::line(&run.label),
-            stored::name(&run.dir.display().to_string()),
-        );
+        let (label, dir) = (escape::line(&run.label), &run.place);
         Some(format!(
             "{label}: {what}; `pibench-host show --once {dir}` has each cause, and what to do about it."
         ))

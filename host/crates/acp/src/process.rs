@@ -347,7 +347,6 @@ async fn writable(pipe: Option<&pipe::Sender>) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[expect(clippy::disallowed_methods, reason = "a test starts a shell")]

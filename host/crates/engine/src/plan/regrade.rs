@@ -156,8 +156,8 @@ fn load_prompts(
     match folder {
         Some(own) if named.is_none() && prompts.digest() != was.prompts_digest => {
             Err(PlanError::input(format!(
-                "grade {dir}: changed since it was begun: the prompts in {own}, or the built-in ones beside them; put them back, or name them by --prompts to judge by \
-                 them as they are now"
+                "grade {dir}: changed since it was begun: the prompts in {own}, or the built-in ones beside them; put them back, or \
+                 name them by --prompts to judge by them as they are now"
             )))
         }
         _ => Ok(prompts),
