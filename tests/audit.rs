@@ -63,6 +63,13 @@ fn audit(scene: &Scene, server: &wiremock::MockServer, more: &[&str]) -> Value {
     serde_json::from_slice::<Value>(&output.stdout).unwrap()[0].clone()
 }
 
+/// What both judges said in an audit: of rubric items, or of intents.
+fn both<'a>(found: &'a Value, key: &str) -> Vec<&'a Value> {
+    let sessions = found["sessions"].as_array().unwrap().iter();
+    let both = sessions.flat_map(|one| one[key].as_array().unwrap());
+    both.collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_audit_by_the_same_judge_agrees_and_by_a_contrary_one_does_not() {
     let scene = Scene::new();
@@ -83,6 +90,16 @@ async fn an_audit_by_the_same_judge_agrees_and_by_a_contrary_one_does_not() {
     let items = found["checklist"]["judgements"].as_u64().unwrap();
     let intents = found["intents"]["judgements"].as_u64().unwrap();
     assert!(items > 0 && intents > 0, "{found}");
+    // What it is made of.
+    let one = &found["sessions"][0];
+    let named = [&one["folder"], &one["persona"]].map(Value::as_str);
+    assert_eq!(named, [Some("run"), Some("law_trainee")]);
+    assert!(one["run"].is_u64() && one["session"].is_string(), "{one}");
+    for key in ["checklist", "intents"] {
+        let both = both(&found, key);
+        assert_eq!(found[key]["judgements"], both.len());
+        assert!(both.iter().all(|one| one["first"] == one["second"]));
+    }
 
     let other = server(contrary).await;
     let found = audit(&scene, &other, &[]);
@@ -95,6 +112,11 @@ async fn an_audit_by_the_same_judge_agrees_and_by_a_contrary_one_does_not() {
         "none was satisfied before"
     );
     assert_eq!(found["intents"]["rate"], 100.0);
+    for key in ["checklist", "intents"] {
+        let both = both(&found, key);
+        assert!(both.iter().all(|one| one["first"] != one["second"]));
+        assert!(both.iter().any(|one| one["reason"].is_string()), "{found}");
+    }
     assert!(
         found["intents"]["kappa"].as_f64().unwrap() <= 0.0,
         "{found}"
@@ -129,6 +151,27 @@ async fn an_audit_by_the_same_judge_agrees_and_by_a_contrary_one_does_not() {
     }
     let widths = said.lines().map(|line| line.chars().count());
     assert!(widths.max() <= Some(80), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_of_several_judges_has_its_vote_in_the_record_and_one_alone_has_none() {
+    let scene = Scene::new();
+    let server = server(play).await;
+    let suite = short();
+    let suite = suite.to_str().unwrap();
+    let two = ["--judge", "openai/m", "--judge", "openai/n"];
+    for (out, judges) in [("one", &two[..2]), ("two", &two[..])] {
+        let first = ["run", suite, "--session", "corrie-extension", "--out", out];
+        let played = run(&scene, &[&first[..], judges].concat(), &server);
+        expect(&played, 0, &[]);
+        expect(&scene.run(&["verify", out]), 0, &[]);
+        let journal = scene.path(out).join("journal/law_trainee.r1.jsonl");
+        let journal = std::fs::read_to_string(journal).unwrap();
+        let votes =
+            r#""votes":[{"judge":"openai/m","pass":true},{"judge":"openai/n","pass":true}]"#;
+        assert_eq!(journal.contains(votes), out == "two", "{out}");
+        assert_eq!(journal.contains("\"votes\""), out == "two", "{out}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -250,6 +293,8 @@ fn people_judge_a_sheet_blind_and_their_majority_is_a_row_of_table_6() {
     assert_eq!(all["checklist"]["disagreements"], 0);
     let split = judged(&["right.csv", "wrong.csv"]);
     assert_eq!(split["undecided"], shown.len());
+    assert_eq!(both(&split, "intents").len(), intents);
+    assert_eq!(both(&split, "intents")[0]["second"], Value::Null);
     assert_eq!(split["intents"], Value::Null, "not judged is no number");
 
     scene.write("audit.json", &Value::from(vec![all]).to_string());

@@ -702,6 +702,7 @@ async fn each_rule_of_a_board_refuses_by_name_and_has_a_twin_that_takes() {
     assert!(said.contains("models.NAME.price.input=USD"), "{said}");
     assert_patterns_and_open_sessions_are_refused(&scene, &server);
     assert_ranked_apart(&scene, &format!("{least}{prompts}\n"));
+    assert_moved_prompts_are_named(&scene, &format!("{least}{prompts}\n"));
 }
 
 /// Runs whose judges were asked in other words stand on one board, in rankings of their own.
@@ -718,6 +719,17 @@ fn assert_ranked_apart(scene: &Scene, rules: &str) {
         .filter_map(|one| one["prompts"].as_str())
         .collect();
     assert_eq!((rankings.len(), worded.len()), (2, 2), "{board}");
+}
+
+/// Whoever submits a run whose prompts lie elsewhere by now names them.
+fn assert_moved_prompts_are_named(scene: &Scene, rules: &str) {
+    fs::rename(scene.path("own"), scene.path("moved")).unwrap();
+    scene.write("these.toml", rules);
+    let prepare = ["submit", "prepare", "worded", "--rules", "these.toml"];
+    let prepare = [&prepare[..], &["--out", "moved.submission"]].concat();
+    expect(&scene.run(&prepare), 3, &["its folder of prompts "]);
+    let named = [&prepare[..], &["--prompts", "moved"]].concat();
+    expect_found(&scene.run(&named), 0);
 }
 
 /// A judge that matches patterns, and a session that has no score.

@@ -450,6 +450,28 @@ fn an_app_by_the_name_of_the_agents_shell_is_refused_before_anything_is_played()
 }
 
 #[test]
+fn no_persona_is_played_beside_an_app_by_the_name_of_python() {
+    let scene = scene();
+    let line = "Not played: persona law_trainee, as the agent's tools cannot use `python`.";
+    let check = |code: i32, said: &[&str]| {
+        let output = scene.run(&["check", SUITE]);
+        expect(&output, code, said);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let told = check(0, &[]);
+    assert!(!told.contains(line), "{told}");
+    let suite = std::fs::read_to_string(scene.path(SUITE)).unwrap();
+    let path = root().join("target/plugins/simple_note.wasm");
+    scene.write(SUITE, &format!("{suite}\n[plugins]\npython = {path:?}\n"));
+    let said = [
+        "use plugin `python`: it is no Python",
+        "give the plugin another name",
+    ];
+    let told = check(3, &said);
+    assert!(told.contains(line), "{told}");
+}
+
+#[test]
 fn an_item_that_doing_nothing_meets_is_found_by_playing() {
     check(
         &session("saltmarsh-statement"),

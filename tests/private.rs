@@ -461,6 +461,39 @@ fn what_would_lie_there_open_is_refused() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_audit_of_a_private_run_has_the_names_that_are_published_and_no_words() {
+    let scene = installed();
+    plays(&scene, "run", &["--agent", "reference"]);
+    let server = server(play).await;
+    let audit = ["audit", "run", "--judge", "openai/m", "--json"];
+    let audit = [&audit[..], &["--identity", "ana"]].concat();
+    let output = run_at(&scene, &audit, &server);
+    expect(&output, 0, &[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(!said.contains("\"reason\""), "{said}");
+    let sessions = sessions();
+    let intents = sessions.iter().flat_map(|one| &one.intents);
+    for intent in intents {
+        assert!(!said.contains(&format!("\"{}\"", intent.id)), "{said}");
+    }
+    let publish = ["publish", "run", "--out", "shown", "--identity", "ana"];
+    expect(&scene.run(&publish), 0, &[]);
+    let shown = std::fs::read_to_string(scene.path("shown/outline.json")).unwrap();
+    let found: Value = serde_json::from_str(&said).unwrap();
+    let sessions = found[0]["sessions"].as_array().unwrap();
+    assert!(!sessions.is_empty());
+    for one in sessions {
+        for intent in one["intents"].as_array().unwrap() {
+            let name = intent["id"].as_str().unwrap();
+            assert!(
+                name.starts_with("hidden-") && shown.contains(name),
+                "{name}"
+            );
+        }
+    }
+}
+
 /// A key pair of age's own, as its tests have it.
 const AGE: [&str; 2] = [
     "AGE-SECRET-KEY-1GQ9778VQXMMJVE8SK7J6VT8UJ4HDQAJUVSFCWCM02D8GEWQ72PVQ2Y5J33",
@@ -542,6 +575,35 @@ fn of_a_session_that_was_not_played_no_request_is_published() {
     for session in sessions {
         let is_withheld = session["request"] == "withheld";
         assert_eq!(is_withheld, session["planned"] == false, "{session}");
+    }
+    for list in ["tools", "skills"] {
+        assert!(!outline[list].as_array().unwrap().is_empty(), "{list}");
+    }
+}
+
+#[test]
+fn where_a_persona_was_not_played_no_tools_and_skills_are_published() {
+    let scene = Scene::new().with_short();
+    let [played, other] = ["law_trainee", "idle"].map(|id| format!("tasks/personas/{id}"));
+    copy(&scene.path(&played), &scene.path(&other));
+    let persona = format!("{other}/persona.toml");
+    scene.replace(&persona, "id = \"law_trainee\"", "id = \"idle\"");
+    let listed = "\"personas/law_trainee\"";
+    let both = format!("{listed}, \"personas/idle\"");
+    scene.replace("tasks/suite.toml", listed, &both);
+    let run = ["run", "tasks/suite.toml", "--persona", "law_trainee"];
+    let run = [&run[..], &["--session", "corrie-extension", "--out", "run"]].concat();
+    expect(&scene.run(&run), 0, &[]);
+    for (transcripts, is_told) in [("after-reveal", false), ("all", true)] {
+        let publish = ["publish", "run", "--out", transcripts];
+        let publish = [&publish[..], &["--transcripts", transcripts]].concat();
+        expect(&scene.run(&publish), 0, &[]);
+        let outline = scene.path(transcripts).join("outline.json");
+        let outline: Value = serde_json::from_slice(&std::fs::read(outline).unwrap()).unwrap();
+        for list in ["tools", "skills"] {
+            let told = !outline[list].as_array().unwrap().is_empty();
+            assert_eq!(told, is_told, "{transcripts}: {list}");
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use wiremock::{MockServer, Request};
 
 use crate::models::{play, run, server};
-use crate::scene::{Scene, expect, files, root, short};
+use crate::scene::{Scene, expect, files, flowed, root, short, stderr};
 
 const MARK: &str = "You are the strict grader of the harbour office.";
 
@@ -103,7 +103,7 @@ async fn prompts_that_lie_elsewhere_are_asked_for_and_taken_by_name() {
             ("grade", &["grade", run_of, "--out", &graded]),
         ] {
             let told = format!("{verb} {run_of}: its folder of prompts ");
-            let absent = "is not there; put it back (`verify`, `review`, `audit` and `grade` take it from elsewhere by --prompts)";
+            let absent = "is not there; put it back (`verify`, `review`, `audit`, `grade` and `submit prepare` take it from elsewhere by --prompts)";
             expect(&run(&scene, args, &server), 3, &[&told, absent]);
             let named = [args, &["--prompts", &moved]].concat();
             expect(&run(&scene, &named, &server), 0, &[]);
@@ -115,6 +115,24 @@ async fn prompts_that_lie_elsewhere_are_asked_for_and_taken_by_name() {
         let changed = "changed since it was begun: the prompts";
         expect(&scene.run(&verify), 3, &[changed]);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn patterns_are_held_against_a_run_whose_prompts_are_gone() {
+    let scene = Scene::new();
+    let server = server(play).await;
+    scene.write("own/rubric.md", &marked_rubric(MARK));
+    let by = ["--user", "openai/m", "--prompts", "own"];
+    play_judged(&scene, &server, "run", &by);
+    std::fs::remove_dir_all(scene.path("own")).unwrap();
+    let suite = short();
+    let check = ["check", suite.to_str().unwrap(), "--against", "run"];
+    let check = [&check[..], &["--session", "corrie-extension"]].concat();
+    let output = scene.run(&check);
+    expect(&output, 0, &[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    let told = "Patterns agree with the verdicts of run";
+    assert!(said.contains(told), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -164,6 +182,43 @@ async fn a_grading_tells_changed_prompts_and_judges_by_those_that_are_named() {
         assert!(graded["prompts"].as_str().unwrap().ends_with(folder));
         expect(&scene.run(&["verify", &out]), 0, &[]);
     }
+}
+
+/// Makes of a run one that was judged by the built-in prompts of another version.
+fn change_version(scene: &Scene, run: &str) {
+    let mut manifest = manifest(scene, run);
+    manifest["prompts_version"] = 6.into();
+    manifest["prompts_digest"] = "ab".repeat(32).into();
+    let manifest = scene.write(&format!("{run}/manifest.json"), &manifest.to_string());
+    let digest = blake3::hash(&std::fs::read(manifest).unwrap());
+    let seal = format!("{run}/seal.json");
+    let text = std::fs::read_to_string(scene.path(&seal)).unwrap();
+    let mut sealed: Value = serde_json::from_str(&text).unwrap();
+    sealed["files"]["manifest.json"] = digest.to_hex().as_str().into();
+    scene.write(&seal, &sealed.to_string());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_grading_by_the_built_in_prompts_of_another_version_says_so() {
+    let scene = Scene::new();
+    let server = server(play).await;
+    play_judged(&scene, &server, "run", &[]);
+    let before = |out: &str, told: &[&str]| -> (String, Value) {
+        let output = run(&scene, &["grade", "run", "--out", out], &server);
+        expect(&output, 0, told);
+        let results = std::fs::read_to_string(scene.path(out).join("results.json")).unwrap();
+        let results: Value = serde_json::from_str(&results).unwrap();
+        expect(&scene.run(&["verify", out]), 0, &[]);
+        let said = String::from_utf8(output.stdout).unwrap() + &stderr(&output);
+        (flowed(&said), results["prompts_before"].clone())
+    };
+    let (said, same) = before("same", &[]);
+    assert!(same.is_null() && !said.contains("other prompts"), "{said}");
+    change_version(&scene, "run");
+    let told = "run was judged by other prompts (built-in, version 6) than";
+    let (said, other) = before("other", &[told]);
+    assert_eq!(other, "built-in, version 6");
+    assert!(said.contains("It was graded by other prompts"), "{said}");
 }
 
 #[test]

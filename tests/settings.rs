@@ -116,6 +116,7 @@ fn each_option_of_how_it_is_played_says_its_value_and_whether_it_was_given() {
         ("sync", &["--no-sync"], "false", usual),
         ("no-preflight", &["--no-preflight"], "true", "false"),
         ("grace", &["--grace", "60"], "60", "10"),
+        ("grace", &["--grace", "10"], "10", "10"),
         ("exit-zero", &["--exit-zero"], "true", "false"),
     ] {
         check(&scene, &[], key, otherwise, "default");

@@ -299,7 +299,12 @@ fn a_policy_that_lies_elsewhere_is_asked_for_and_taken_by_name() {
     scene.play("run", &args);
     std::fs::rename(scene.path("policy.toml"), scene.path("moved.toml")).unwrap();
     let (look, resume) = (["verify", "run"], ["run", "--resume", "run"]);
-    for (args, verb) in [(&look[..], "verify"), (&resume, "go on with")] {
+    let grade = ["grade", "run", "--out", "graded"];
+    for (args, verb) in [
+        (&look[..], "verify"),
+        (&resume, "go on with"),
+        (&grade, "grade"),
+    ] {
         let told = format!("{verb} run: its policy's file ");
         let absent =
             "is not there; put it back (`verify` and `grade` take it from elsewhere by --policy)";
@@ -308,6 +313,8 @@ fn a_policy_that_lies_elsewhere_is_asked_for_and_taken_by_name() {
     let verify = ["verify", "run", "--policy"];
     let by = |policy: &'static str| scene.run(&[&verify[..], &[policy]].concat());
     expect(&by("moved.toml"), 0, &[]);
+    let named = [&grade[..], &["--policy", "moved.toml"]].concat();
+    expect(&scene.run(&named), 0, &[]);
     // Another one is not taken for it.
     scene.write("other.toml", &format!("{table}1800000000\n"));
     let changed = "verify run: changed since it was begun";

@@ -491,6 +491,29 @@ async fn what_is_told_of_a_stored_run_names_its_place_and_not_the_copy() {
     }
 }
 
+/// The seal of a run has all that lies in its place.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_in_the_place_of_another_in_a_store_is_refused_as_on_a_disk() {
+    let scene = Scene::new();
+    scene.play("stored/fin", &["--agent", "nop", "--runs", "1"]);
+    let store = store(scene.path("stored"), "no such file").await;
+    let uri = store.uri();
+    let run = |args: &[&str]| tokio::task::block_in_place(|| scene.run_with(args, &keys(&uri)));
+    let suite = short();
+    let out = |place: &str| run(&["run", suite.to_str().unwrap(), "--out", place]);
+    for place in ["s3://runs/fin/inner", "s3://runs/fin/workspaces/a/b"] {
+        let said = format!(
+            "make {place}: it would lie in the run folder s3://runs/fin, which nothing may be added to; choose another --out"
+        );
+        expect(&out(place), 3, &[&said]);
+    }
+    let graded = run(&["grade", "s3://runs/fin", "--out", "s3://runs/fin/graded"]);
+    expect(&graded, 3, &["make s3://runs/fin/graded: it would lie in"]);
+    // This store takes nothing, which is told of every other place.
+    let said = ["write to s3://runs/beside"];
+    expect(&out("s3://runs/beside/fin"), 10, &said);
+}
+
 #[test]
 fn what_lacks_a_part_is_told_as_such_and_not_as_a_run() {
     let scene = Scene::new();

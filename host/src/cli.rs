@@ -168,7 +168,8 @@ pub struct ConfineArgs {
     /// A file or folder of its installation that it can read, beside those that its program lies in (may be repeated).
     #[arg(long, value_name = "PATH")]
     pub read: Vec<String>,
-    /// A folder that it must not see, whatever else is shown (may be repeated). A suite of the working directory is hidden by itself.
+    /// A folder of which it is shown nothing: what would show it is refused (may be repeated). Suites, personas and runs in its
+    /// workspace, in the working directory, beside its program and in what --read names are hidden by themselves.
     #[arg(long, value_name = "DIR")]
     pub hide: Vec<Utf8PathBuf>,
     /// The program and its arguments.
@@ -341,9 +342,9 @@ pub struct RunArgs {
     #[arg(long, overrides_with = "sync")]
     pub no_sync: bool,
     /// How long the scheduler waits between SIGTERM or SIGUSR1 and its kill. No turn begins after the signal; those that have
-    /// begun are played on until five seconds are left.
-    #[arg(long, value_name = "SECONDS", default_value_t = GRACE, value_parser = clap::value_parser!(u32).range(1..=86_400))]
-    pub grace: u32,
+    /// begun are played on until five seconds are left. Default: 10.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub grace: Option<u32>,
     /// Exit with 0 when everything is played to its end, whatever broke in it (else 5, 8 or 9): for schedulers that take every
     /// other code for a failure.
     #[arg(long)]

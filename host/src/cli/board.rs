@@ -35,6 +35,9 @@ pub struct PrepareArgs {
     /// The suite file that rules and graders are run again by. Default: where each run says that it was.
     #[arg(long, value_name = "SUITE.toml")]
     pub suite: Option<Utf8PathBuf>,
+    /// The folder of prompts of runs that were played by own ones, where it is elsewhere than when they were played.
+    #[arg(long, value_name = "DIR")]
+    pub prompts: Option<Utf8PathBuf>,
     #[command(flatten)]
     pub by: ByArgs,
 }

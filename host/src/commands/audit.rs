@@ -1,5 +1,7 @@
 //! `pibench-host audit`: a sample of finished runs judged again, by the same judges, by others or by people.
 
+use std::path::Path;
+
 use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -12,8 +14,10 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
 use pibench_engine::plan::{Places, Purpose, reopen_by};
 use pibench_engine::{Audited, Plan, Sample};
+use pibench_record::audited::JudgedAgain;
 use pibench_record::ballot::Votes;
 use pibench_record::parts::runs_in;
+use pibench_record::private::key_of;
 use pibench_report::audit::{AuditedRun, Source, table};
 use pibench_report::escape;
 
@@ -74,6 +78,7 @@ fn print_audits(
             of,
             checklist,
             intents,
+            sessions,
             usage,
             undecided,
             faults: failed,
@@ -96,6 +101,7 @@ fn print_audits(
             intents,
             undecided,
             cost: usage.total().known_cost(),
+            sessions: told(sessions)?,
         });
     }
     if args.json {
@@ -115,6 +121,17 @@ fn print_audits(
         (true, false) => Exit::JudgeFaults,
         (true, true) => Exit::Complete,
     })
+}
+
+/// Sessions by the places that were given. What is printed becomes a file, which lies open: of a private run it has no words.
+fn told(mut sessions: Vec<JudgedAgain>) -> Result<Vec<JudgedAgain>, Failure> {
+    for one in &mut sessions {
+        if let Some(key) = key_of(Path::new(&one.folder)).or_exit(Exit::InvalidInput)? {
+            one.withhold(&key);
+        }
+        one.folder = stored::name(&one.folder);
+    }
+    Ok(sessions)
 }
 
 /// The run folders that are named, those of folders of several agents among them; each once.

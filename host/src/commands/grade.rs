@@ -10,7 +10,8 @@ use crate::cli::GradeArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{Grading, regrade};
 use pibench_engine::{EpisodeError, RunError, collect, outline};
-use pibench_report::progress;
+use pibench_record::RunFolder;
+use pibench_report::{escape, progress};
 use pibench_suite::load::Assignment;
 
 /// Grades a run folder into another.
@@ -23,6 +24,20 @@ pub(super) fn grade(args: &GradeArgs) -> Result<Exit, Failure> {
         answers: args.tape.answers(),
     };
     let (played, plan) = regrade(&machine()?, &args.run, &args.out, &by)?;
+    let (_, manifest) = RunFolder::read(plan.folder.root()).or_exit(Exit::Io)?;
+    if let (None, Some(before), Some(now)) = (
+        &args.prompts,
+        manifest.prompts_before(),
+        manifest.prompts_version,
+    ) {
+        // A stranger's words may stand in it.
+        let before = escape::line(&before);
+        pibench_report::tell!(
+            "warning: {} was judged by other prompts ({before}) than it is graded by (built-in, version {now}): scores by different \
+             prompts do not compare",
+            args.run
+        );
+    }
     let runtime = runtime()?;
     let outline = runtime.block_on(outline(&plan));
     let outline = outline.or_exit(Exit::InvalidInput)?;

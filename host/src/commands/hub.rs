@@ -92,7 +92,7 @@ fn host(file: HubFile, args: &HubArgs) -> Result<Exit, Failure> {
         },
         no_preflight: true,
         log_level: Some(LevelFilter::OFF),
-        grace: GRACE,
+        grace: Some(GRACE),
         ..RunArgs::default()
     };
     let suite = load_suite(&run.settings)?;

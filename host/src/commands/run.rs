@@ -14,7 +14,7 @@ use camino::Utf8Path;
 use tracing::level_filters::LevelFilter;
 
 use super::{asking, load_suite, machine, part, runtime};
-use crate::cli::RunArgs;
+use crate::cli::{GRACE, RunArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::near::did_you_mean;
 use pibench_core::player;
@@ -139,7 +139,7 @@ fn open_playing(args: &RunArgs) -> Result<Playing, Failure> {
             (_, true) => Some(false),
             (false, false) => None,
         },
-        grace: Duration::from_secs(args.grace.into()),
+        grace: Duration::from_secs(args.grace.unwrap_or(GRACE).into()),
         collector: collector.or_exit(Exit::Io)?,
     })
 }

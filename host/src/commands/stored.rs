@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use anyhow::anyhow;
 use camino::Utf8PathBuf;
 use pibench_engine::stop::Scheduler;
+use pibench_record::folder::FolderError;
 use pibench_report::run_record::RunRecord;
 use pibench_store::{Checkout, StoreError, Wanted, is_stored};
 use tokio::runtime::Builder;
@@ -37,6 +38,7 @@ impl Stored {
         }
         let mut stored = Self::default();
         let mut names = Vec::new();
+        let resumes = matches!(command, Command::Run(args) if args.resume.is_some());
         let blobs = !matches!(command, Command::Show(_));
         let interrupted = match command {
             // It hears signals itself.
@@ -60,6 +62,14 @@ impl Stored {
             };
             let checkout = Checkout::open(&above, wanted, std::env::vars());
             let checkout = checkout.or_exit(Exit::Io)?;
+            // As on a disk: the copy has nothing of what lies above it.
+            if is_written
+                && !resumes
+                && let Some(run) = checkout.run_around().or_exit(Exit::Io)?
+            {
+                let (path, run) = (url.into(), run.into());
+                return Err(FolderError::Within { path, run }).or_exit(Exit::InvalidInput);
+            }
             if is_written {
                 checkout.mount().or_exit(Exit::Io)?;
             }

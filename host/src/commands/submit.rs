@@ -43,6 +43,7 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
         out,
         key,
         suite,
+        prompts,
         by,
     } = args;
     check_new(out)?;
@@ -61,6 +62,7 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
         let found = look(run, run.as_str(), &rules, || {
             let places = Places {
                 suite: suite.as_deref(),
+                prompts: prompts.as_deref(),
                 ..Places::default()
             };
             reopen_by(&machine, run, Purpose::Look, places)

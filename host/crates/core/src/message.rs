@@ -224,6 +224,16 @@ impl Usage {
     /// Tokens that a call can be of, far above what any model reads: a larger count is none.
     pub const MOST_TOKENS: u64 = 1 << 40;
 
+    /// A call of which nobody told how many tokens it was of, nor what it cost.
+    pub fn untold() -> Self {
+        Self {
+            calls: 1,
+            unpriced_calls: 1,
+            uncounted_calls: 1,
+            ..Self::default()
+        }
+    }
+
     /// Input and output.
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
@@ -264,6 +274,16 @@ impl Usage {
     /// Whether nobody knows of how many tokens these calls were. Older records say no more than that their cost is unknown.
     pub fn is_uncounted(&self) -> bool {
         self.input_tokens == 0 && (self.uncounted_calls > 0 || self.unpriced_calls > 0)
+    }
+
+    /// Whether the counts of tokens leave out a call: they are not known then, or a lower bound.
+    pub fn lacks_counts(&self) -> bool {
+        self.uncounted_calls > 0 || self.is_uncounted()
+    }
+
+    /// One of its counts of tokens, if any call was counted.
+    pub fn known(&self, tokens: u64) -> Option<u64> {
+        (!self.is_uncounted()).then_some(tokens)
     }
 
     /// What all of it cost; None when the price of a part is not known.
@@ -307,6 +327,34 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn tokens_are_known_as_far_as_calls_were_counted() {
+        let of = |input_tokens, uncounted_calls, unpriced_calls| Usage {
+            calls: 2,
+            input_tokens,
+            unpriced_calls,
+            uncounted_calls,
+            ..Usage::default()
+        };
+        for (usage, lacks, known) in [
+            (of(9, 0, 0), false, Some(7)),
+            // A script's.
+            (of(0, 0, 0), false, Some(7)),
+            // Of a model without a price.
+            (of(9, 0, 2), false, Some(7)),
+            (of(9, 1, 1), true, Some(7)),
+            // Of one that costs nothing.
+            (of(9, 1, 0), true, Some(7)),
+            (of(0, 2, 0), true, None),
+            (Usage::untold(), true, None),
+            // Of a record of before it was told.
+            (of(0, 0, 2), true, None),
+        ] {
+            let told = (usage.lacks_counts(), usage.known(7));
+            assert_eq!(told, (lacks, known), "{usage:?}");
+        }
+    }
 
     #[test]
     fn sums_of_tokens_stay_at_the_largest_number() {

@@ -29,7 +29,6 @@ use running::{Ended, Running};
 
 use crate::serve;
 use pibench_acp::{Launch, Room, overfull};
-use pibench_core::message::Usage;
 use pibench_door::Door;
 use pibench_model::ModelError;
 use pibench_model::external::{External, Outside, Over, Said, Signal, Told};
@@ -351,15 +350,5 @@ async fn next(running: &mut Option<Running>) -> Result<running::Happened, String
     match running {
         Some(running) => running.next().await,
         None => std::future::pending().await,
-    }
-}
-
-/// A turn whose cost nobody told.
-fn unknown() -> Usage {
-    Usage {
-        calls: 1,
-        unpriced_calls: 1,
-        uncounted_calls: 1,
-        ..Usage::default()
     }
 }

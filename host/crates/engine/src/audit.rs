@@ -6,20 +6,21 @@ mod against;
 mod people;
 mod sample;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use futures::StreamExt;
 
 use super::grading::is_rubric;
 use super::plan::Plan;
 use super::recorded::RecordedSession;
-use crate::role::RoleError;
+use crate::role::{Judgement, RoleError};
 use crate::user::Asking;
 use pibench_core::record::Status;
 use pibench_core::session::Asked;
 use pibench_core::statistics::agreement::{Agreement, Rating, agreement};
 use pibench_model::ModelError;
 use pibench_model::place::Place;
+use pibench_record::audited::{Both, JudgedAgain};
 use pibench_record::event::{RoleUsage, Stage, Turn};
 use pibench_record::folder::FolderError;
 use pibench_suite::suite::{Intent, Item};
@@ -41,6 +42,8 @@ pub struct Audited {
     pub checklist: Option<Agreement>,
     /// Hidden intents: completed, inferred, provided or open.
     pub intents: Option<Agreement>,
+    /// What both say of each of these sessions.
+    pub sessions: Vec<JudgedAgain>,
     pub usage: RoleUsage,
     /// Questions without a majority among the people asked; they count in nothing.
     pub undecided: usize,
@@ -52,13 +55,6 @@ pub struct Audited {
     pub setup: Option<String>,
 }
 
-/// A session's ratings.
-struct Ratings {
-    checklist: Vec<Rating<bool>>,
-    intents: Vec<Rating<Status>>,
-    usage: RoleUsage,
-}
-
 /// Judges the sample by the user agents and judges of its plans. `seed` is that of the resampling.
 pub async fn audit(sample: &Sample<'_>, seed: u64) -> Audited {
     let judged = sample.sessions.iter().map(|one| async move {
@@ -67,14 +63,13 @@ pub async fn audit(sample: &Sample<'_>, seed: u64) -> Audited {
     });
     let mut judged = std::pin::pin!(futures::stream::iter(judged).buffered(AT_ONCE));
     let mut usage = RoleUsage::default();
-    let (mut checklist, mut intents) = (Vec::new(), Vec::new());
+    let mut sessions = Vec::new();
     let (mut faults, mut broken, mut setup) = (Vec::new(), Vec::new(), None);
-    while let Some((name, ratings)) = judged.next().await {
-        match ratings {
-            Ok(ratings) => {
-                usage += ratings.usage;
-                checklist.push(ratings.checklist);
-                intents.push(ratings.intents);
+    while let Some((name, found)) = judged.next().await {
+        match found {
+            Ok((session, used)) => {
+                usage += used;
+                sessions.push(session);
             }
             Err(error @ RoleError::Model(ModelError::Infrastructure { .. })) => {
                 broken.push(format!("judge {name}: {error}"));
@@ -91,31 +86,82 @@ pub async fn audit(sample: &Sample<'_>, seed: u64) -> Audited {
         faults,
         broken,
         setup,
-        ..compared(sample, &checklist, &intents, seed)
+        ..compared(sample, sessions, seed)
     }
 }
 
-/// What ratings of the sample come to, a list for each session that was judged again.
-fn compared(
-    sample: &Sample<'_>,
-    checklist: &[Vec<Rating<bool>>],
-    intents: &[Vec<Rating<Status>>],
-    seed: u64,
-) -> Audited {
+/// What the verdicts on those sessions of the sample come to that were judged again.
+fn compared(sample: &Sample<'_>, sessions: Vec<JudgedAgain>, seed: u64) -> Audited {
+    let checklist: Vec<_> = sessions.iter().map(|one| ratings(&one.checklist)).collect();
+    let intents: Vec<_> = sessions.iter().map(|one| ratings(&one.intents)).collect();
+    let asked = sessions.iter();
+    let asked = asked.map(|one| one.checklist.len() + one.intents.len());
+    let rated = checklist.iter().map(Vec::len);
+    let rated = rated.chain(intents.iter().map(Vec::len));
     Audited {
-        sampled: checklist.len(),
+        sampled: sessions.len(),
         of: sample.of,
-        checklist: agreement(checklist, seed),
-        intents: agreement(intents, seed),
+        checklist: agreement(&checklist, seed),
+        intents: agreement(&intents, seed),
+        undecided: asked.sum::<usize>() - rated.sum::<usize>(),
+        sessions,
         usage: RoleUsage::default(),
-        undecided: 0,
         faults: Vec::new(),
         broken: Vec::new(),
         setup: None,
     }
 }
 
-async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, RoleError> {
+/// What both decided.
+fn ratings<T: Copy>(session: &[Both<T>]) -> Vec<Rating<T>> {
+    let rated = session.iter().filter_map(|one| {
+        let (first, second) = (one.first, one.second?);
+        Some(Rating { first, second })
+    });
+    rated.collect()
+}
+
+/// A session of the record with these verdicts on it.
+fn judged_again(
+    plan: &Plan,
+    recorded: &RecordedSession<'_>,
+    checklist: Vec<Both<bool>>,
+    intents: Vec<Both<Status>>,
+) -> JudgedAgain {
+    JudgedAgain {
+        folder: plan.folder.root().display().to_string(),
+        persona: recorded.persona.id.clone(),
+        run: recorded.run,
+        session: recorded.session.id.clone(),
+        checklist,
+        intents,
+    }
+}
+
+/// Where an intent stands, and what the judge said of it last.
+#[derive(Clone, Default)]
+struct Found {
+    status: Status,
+    reason: String,
+}
+
+impl Found {
+    /// The first status that it gets stands.
+    fn hear(&mut self, yes: bool, to: Status, reason: &str) {
+        if self.status != Status::Open {
+            return;
+        }
+        reason.clone_into(&mut self.reason);
+        if yes {
+            self.status = to;
+        }
+    }
+}
+
+async fn judge(
+    plan: &Plan,
+    recorded: &RecordedSession<'_>,
+) -> Result<(JudgedAgain, RoleUsage), RoleError> {
     let place = Place::new(&recorded.persona.id, recorded.run);
     let user = plan.roles.user.at(&place);
     let judge = plan.roles.judge.at(&place);
@@ -129,8 +175,8 @@ async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, R
     } else {
         Vec::new()
     };
-    let mut found = vec![Status::Open; session.intents.len()];
-    let mut met: BTreeSet<&str> = BTreeSet::new();
+    let mut found = vec![Found::default(); session.intents.len()];
+    let mut met: BTreeMap<&str, Judgement> = BTreeMap::new();
     for (at, one) in recorded.turns.iter().enumerate() {
         let turn = &one.turn;
         place.begin(&session.id, turn.turn);
@@ -146,21 +192,21 @@ async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, R
         let judged = user.satisfied(&texts(&open), &evidence).await?;
         usage.user += judged.usage;
         for (&(index, _), verdict) in open.iter().zip(&judged.answers) {
-            terminal(&mut found[index], verdict.yes, Status::Completed);
+            found[index].hear(verdict.yes, Status::Completed, &verdict.reason);
         }
         let open = asked_about(turn, Stage::Question, &session.intents);
         let Asking { judged, .. } = user.asked(&texts(&open), &evidence).await?;
         usage.user += judged.usage;
         for (&(index, _), question) in open.iter().zip(&judged.answers) {
-            terminal(
-                &mut found[index],
-                question.asked != Asked::No,
-                Status::Inferred,
-            );
+            let yes = question.asked != Asked::No;
+            found[index].hear(yes, Status::Inferred, &question.reason);
         }
         for change in &turn.intents {
-            if let Some(status) = found.get_mut(change.intent) {
-                terminal(status, change.status == Status::Provided, Status::Provided);
+            if let Some(found) = found.get_mut(change.intent)
+                && change.status == Status::Provided
+                && found.status == Status::Open
+            {
+                found.status = Status::Provided;
             }
         }
         let rubrics = judged_items(turn, &session.checklist);
@@ -168,35 +214,32 @@ async fn judge(plan: &Plan, recorded: &RecordedSession<'_>) -> Result<Ratings, R
             .rubrics(&rubrics, &session.tool_evidence, &evidence)
             .await?;
         usage.judge += judged.usage;
-        let yes = rubrics.iter().zip(&judged.answers);
-        met.extend(
-            yes.filter(|(_, verdict)| verdict.yes)
-                .map(|(item, _)| item.id.as_str()),
-        );
+        for (item, verdict) in rubrics.iter().zip(judged.answers) {
+            // The first yes stands.
+            let said = met.entry(&item.id).or_insert_with(|| Judgement::no(""));
+            if !said.yes {
+                *said = verdict;
+            }
+        }
     }
-    Ok(Ratings {
-        checklist: rated_items(recorded)
-            .map(|(item, first)| Rating {
-                first,
-                second: met.contains(&item.id.as_str()),
-            })
-            .collect(),
-        intents: intent_ratings(recorded, &found),
-        usage,
-    })
+    let checklist = rated_items(recorded).map(|(item, first)| {
+        let said = met.get(item.id.as_str());
+        let reason = said.map_or("", |said| said.reason.as_str());
+        let second = said.is_some_and(|said| said.yes);
+        Both::new(&item.id, first, Some(second), reason)
+    });
+    let intents = recorded.finished.intents.iter().zip(&found);
+    let intents = intents.map(|(intent, Found { status, reason })| {
+        Both::new(&intent.intent, intent.status, Some(*status), reason)
+    });
+    let session = judged_again(plan, recorded, checklist.collect(), intents.collect());
+    Ok((session, usage))
 }
 
 fn unreadable(error: &FolderError) -> ModelError {
     ModelError::Infrastructure {
         server: "the run folder".into(),
         reason: error.to_string(),
-    }
-}
-
-/// The first status that an intent gets stands.
-fn terminal(status: &mut Status, yes: bool, to: Status) {
-    if yes && *status == Status::Open {
-        *status = to;
     }
 }
 
@@ -237,14 +280,4 @@ fn rated_items<'a>(
     items
         .filter(move |(item, _)| is_rubric(item) && was_judged(item))
         .map(|(item, score)| (item, score.met))
-}
-
-fn intent_ratings(recorded: &RecordedSession<'_>, found: &[Status]) -> Vec<Rating<Status>> {
-    let recorded = recorded.finished.intents.iter().zip(found);
-    recorded
-        .map(|(intent, &second)| Rating {
-            first: intent.status,
-            second,
-        })
-        .collect()
 }

@@ -152,6 +152,7 @@ pub(super) async fn grade(
                     item: item.id.clone(),
                     pass: false,
                     reason: fault.message.clone(),
+                    votes: Vec::new(),
                     exchange: None,
                 };
                 found.verdicts.extend(items.iter().map(failed));
@@ -213,6 +214,7 @@ pub(super) async fn rubrics(
                 item: item.id.clone(),
                 pass: found.yes,
                 reason: found.reason,
+                votes: found.votes,
                 exchange: exchange.clone(),
             };
             let verdicts = items.iter().zip(judged.answers).map(verdict);
@@ -284,6 +286,7 @@ fn verdict_of(item: &Item, grader: &str, verdicts: &[Verdict]) -> (ItemVerdict, 
         item: item.id.clone(),
         pass,
         reason,
+        votes: Vec::new(),
         exchange: None,
     };
     if let Some(verdict) = found {

@@ -371,6 +371,7 @@ fn turn_of(
             item: item.clone(),
             pass: *pass,
             reason: String::new(),
+            votes: Vec::new(),
             exchange: exchange.clone().filter(|_| rubric),
         }
     };

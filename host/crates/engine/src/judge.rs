@@ -13,6 +13,7 @@ use crate::role::{Exchange, Judged, Judgement, Prompted, RoleError, TurnEvidence
 use pibench_core::vocabulary::{Protocol, ToolEvidence};
 use pibench_model::client::Client;
 use pibench_model::place::Place;
+use pibench_record::event::Vote;
 use pibench_suite::suite::{Grading, Item};
 
 /// The judge of rubric items.
@@ -95,22 +96,28 @@ async fn by_majority(
         votes.push(verdicts);
         exchanges.push(exchange);
     }
-    let verdicts = (0..items.len()).map(|at| majority(votes.iter().map(|votes| &votes[at])));
+    let names = judges.iter().map(|judge| judge.client().spec());
+    let verdicts = (0..items.len()).map(|at| {
+        let votes = votes.iter().map(|votes| &votes[at]);
+        majority(names.clone().zip(votes))
+    });
     Ok(Judged::by_model(verdicts.collect(), &exchanges))
 }
 
 /// Of a tie: no, as of any doubt.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "an iterator is cheap to move"
-)]
-fn majority<'a>(votes: impl ExactSizeIterator<Item = &'a Verdict> + Clone) -> Judgement {
-    let yes = votes.clone().filter(|vote| vote.yes).count() * 2 > votes.len();
-    let reasons = votes.clone().filter(|vote| vote.yes == yes);
-    let reasons: Vec<&str> = reasons.map(|vote| vote.evidence.as_str()).collect();
+fn majority<'a>(votes: impl ExactSizeIterator<Item = (&'a str, &'a Verdict)> + Clone) -> Judgement {
+    let yes = votes.clone().filter(|(_, vote)| vote.yes).count() * 2 > votes.len();
+    let reasons = votes.clone().filter(|(_, vote)| vote.yes == yes);
+    let reasons: Vec<&str> = reasons.map(|(_, vote)| vote.evidence.as_str()).collect();
+    let several = votes.len() > 1;
+    let told = votes.filter(|_| several).map(|(judge, vote)| Vote {
+        judge: judge.to_owned(),
+        pass: vote.yes,
+    });
     Judgement {
         yes,
         reason: reasons.join(" / "),
+        votes: told.collect(),
     }
 }
 

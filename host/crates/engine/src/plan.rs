@@ -21,7 +21,7 @@ pub use guests::{Guests, OF_TOOLS, at_once, limits, open, read_policy, search};
 pub use machine::{Machine, Notice};
 pub use regrade::{Grading, regrade};
 pub use reopen::{
-    GoingOn, Places, Purpose, go_on, go_on_all, load, of_draft, reopen, reopen_by, reopen_foreign,
+    GoingOn, Places, Purpose, go_on, go_on_all, load, of_draft, reopen_by, reopen_foreign,
     same_plan,
 };
 pub use resolve::{

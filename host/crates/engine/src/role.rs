@@ -21,6 +21,7 @@ pub use evidence::{Background, Content, TurnEvidence};
 pub use prompted::{Exchange, Judged, Prompted, RoleError};
 
 use parse::Verdict;
+use pibench_record::event::Vote;
 
 /// A yes or no with what it rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Judgement {
     pub yes: bool,
     /// One line.
     pub reason: String,
+    /// Of several judges.
+    pub votes: Vec<Vote>,
 }
 
 impl Judgement {
@@ -35,6 +38,7 @@ impl Judgement {
         Self {
             yes: false,
             reason: reason.to_owned(),
+            votes: Vec::new(),
         }
     }
 }
@@ -44,6 +48,7 @@ impl From<Verdict> for Judgement {
         Self {
             yes: verdict.yes,
             reason: verdict.evidence,
+            votes: Vec::new(),
         }
     }
 }

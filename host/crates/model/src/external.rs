@@ -136,7 +136,7 @@ impl Said {
         Self {
             text,
             thoughts: String::new(),
-            usage: one_call(),
+            usage: Usage::untold(),
         }
     }
 }
@@ -425,18 +425,8 @@ pub(super) fn remembered() -> Reply {
             name: SAVE_MEMORY.into(),
             arguments: arguments.to_string(),
         }],
-        usage: one_call(),
+        usage: Usage::untold(),
         ..Reply::default()
-    }
-}
-
-/// What the agent's own models cost is not known here.
-fn one_call() -> Usage {
-    Usage {
-        calls: 1,
-        unpriced_calls: 1,
-        uncounted_calls: 1,
-        ..Usage::default()
     }
 }
 

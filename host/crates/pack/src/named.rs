@@ -1,20 +1,16 @@
 //! Which files of a folder its suite, personas and sessions name: what lies there beside them was perhaps not meant to be handed out.
-//! Reads no more of the files than their names of others; whether these are sound is for the loader.
+//! The loader says what it asks for; whether that is sound is none of this one's business.
 
 use std::collections::BTreeSet;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
+use pibench_suite::load::asked;
 use pibench_suite::load::pilots::PILOTS;
-use pibench_suite::manifest::{PersonaFile, SessionFile, StagedFile, SuiteFile};
-use pibench_suite::pack::Pack;
-use serde::de::DeserializeOwned;
+use pibench_suite::pack::Asked;
 
 use crate::contents::LeftOut;
 use crate::private::is_read_first;
 use crate::{PackError, manifest, suite_file, trace};
-
-/// Bytes of a task file, as the loader has it.
-const LIMIT: u64 = 1 << 20;
 
 /// What is named: files, and folders with all that is in them.
 #[derive(Debug, Default)]
@@ -24,23 +20,30 @@ pub struct Named {
 }
 
 impl Named {
-    /// Of a suite's folder, as far as its files can be read.
+    /// Of a suite's folder, as far as its files can be read: what whoever loads it asks for.
     pub fn of(folder: &Utf8Path) -> Self {
-        let mut named = Self::default();
+        let (suite, asked) = asked(&folder.join(suite_file::FILE));
+        let Asked { mut files, folders } = asked;
+        // By its folder alone: what lies there and is none of a pack's is left out as anywhere.
+        files.retain(|file| !lies_in(file, &folders));
         let own = [manifest::FILE, suite_file::FILE, trace::WORDINGS, PILOTS];
-        named.files.extend(own.map(str::to_owned));
-        if let Ok(mut pack) = Pack::open_as_it_lies(folder) {
-            named.suite(&mut pack);
+        files.extend(own.map(str::to_owned));
+        if let Some(suite) = &suite {
+            for plugin in suite.plugins.values() {
+                let beside = plugin.with_file_name("pibench.lock");
+                let signature = Utf8PathBuf::from(format!("{plugin}.sig"));
+                let these = [plugin.clone(), signature, beside];
+                files.extend(these.iter().filter_map(|path| within(folder, path)));
+            }
+            let lock = suite.lock.as_ref();
+            files.extend(lock.and_then(|lock| within(folder, lock)));
         }
-        named
+        Self { files, folders }
     }
 
     /// Whether something names this file, or it is one that people are to read first.
     pub fn has(&self, path: &str) -> bool {
-        let mut folders = path.match_indices('/').map(|(end, _)| &path[..end]);
-        self.files.contains(path)
-            || is_read_first(path)
-            || folders.any(|folder| self.folders.contains(folder))
+        self.files.contains(path) || is_read_first(path) || lies_in(path, &self.folders)
     }
 
     /// A file that something names by its own name and that is this one or lies in it.
@@ -64,73 +67,18 @@ impl Named {
         }
         Ok(())
     }
-
-    fn suite(&mut self, pack: &mut Pack) {
-        let Some(file) = read::<SuiteFile>(pack, suite_file::FILE) else {
-            return;
-        };
-        for plugin in file.plugins.values() {
-            let beside = Utf8Path::new(plugin).with_file_name("pibench.lock");
-            let signature = format!("{plugin}.sig");
-            self.files
-                .extend([plugin.clone(), signature, beside.into_string()]);
-        }
-        self.files.extend(file.lock);
-        self.folders.extend(file.web.corpus);
-        for folder in &file.personas {
-            self.persona(pack, folder);
-        }
-    }
-
-    fn persona(&mut self, pack: &mut Pack, folder: &str) {
-        let path = format!("{folder}/persona.toml");
-        let persona = read::<PersonaFile>(pack, &path);
-        self.files.insert(path);
-        let Some(persona) = persona else {
-            return;
-        };
-        for skill in &persona.skills {
-            let own = format!("{folder}/skills/{skill}");
-            // The suite's own is meant where the persona has none of that name.
-            let is_own = pack.is_folder(&own);
-            let shared = format!("skills/{skill}");
-            self.folders.insert(if is_own { own } else { shared });
-        }
-        let seed = persona.seed.map(|seed| format!("seeds/{seed}"));
-        self.folders.extend(seed);
-        self.staged(folder, &persona.files);
-        for entry in &persona.episode {
-            let folder = format!("{folder}/sessions/{}", entry.session);
-            let path = format!("{folder}/session.toml");
-            let session = read::<SessionFile>(pack, &path);
-            self.files.insert(path);
-            let Some(session) = session else {
-                continue;
-            };
-            self.staged(&folder, &session.files);
-            let rules = session.checklist.iter().map(|item| item.rule.as_ref());
-            let scripts = rules.filter_map(|rule| rule?.script.as_ref());
-            let scripts = scripts.map(|script| format!("{folder}/{script}"));
-            self.files.extend(scripts);
-        }
-    }
-
-    fn staged(&mut self, folder: &str, files: &[StagedFile]) {
-        let files = files.iter();
-        self.files
-            .extend(files.map(|file| format!("{folder}/{}", file.source)));
-    }
 }
 
-/// A task file; None where it cannot be read, which the loader tells.
-fn read<T: DeserializeOwned>(pack: &mut Pack, path: &str) -> Option<T> {
-    let bytes = pack.read(path, LIMIT).ok()?;
-    let text = std::str::from_utf8(&bytes).ok()?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if pibench_suite::depth::too_deep(text).is_some() {
-        return None;
-    }
-    toml::from_str(text).ok()
+/// Whether a file lies in one of these folders.
+fn lies_in(path: &str, folders: &BTreeSet<String>) -> bool {
+    let mut above = path.match_indices('/').map(|(end, _)| &path[..end]);
+    above.any(|folder| folders.contains(folder))
+}
+
+/// A path as the folder has it; None where it lies elsewhere.
+fn within(folder: &Utf8Path, path: &Utf8Path) -> Option<String> {
+    let path = path.strip_prefix(folder).ok()?;
+    Some(path.to_string())
 }
 
 #[cfg(test)]
@@ -157,6 +105,7 @@ mod tests {
              files = [{ source = \"house.md\" }]\nepisode = [{ session = \"one\" }]\n",
         );
         write("p/ana/skills/desk/SKILL.md", "");
+        write("p/ana/skills/desk/.DS_Store", "");
         write(
             "p/ana/sessions/one/session.toml",
             "version = 1\nid = \"one\"\ntitle = \"x\"\nclock = 2026-03-02T09:00:00\nrequest = \"x\"\n\
@@ -198,6 +147,9 @@ mod tests {
         let rooms = "p/ana/sessions/one/.rooms";
         let file = "p/ana/sessions/one/.rooms/a.csv";
         assert_eq!(named.file_in(rooms), Some(file));
-        assert_eq!(named.file_in("p/ana/.env"), None);
+        // Nothing names these by themselves.
+        for path in ["p/ana/.env", "p/ana/skills/desk/.DS_Store"] {
+            assert_eq!(named.file_in(path), None, "{path}");
+        }
     }
 }

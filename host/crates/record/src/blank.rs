@@ -11,6 +11,7 @@ use super::draft::UNFINISHED;
 use super::error::FolderError;
 use super::folder::{KNOWN, remove_lock_last};
 use super::folder_lock::Lock;
+use super::foreign::{read_dir, read_file};
 
 /// Takes such a folder away, so that the part can be begun; one that holds a manifest or a line of a journal stays.
 ///
@@ -55,19 +56,19 @@ fn is_blank(dir: &Path) -> std::io::Result<bool> {
 
 /// Whether there is one that says anything, be it wrong.
 fn has_manifest(dir: &Path) -> bool {
-    match fs::read(dir.join("manifest.json")) {
+    match read_file(dir, &dir.join("manifest.json")) {
         Ok(text) => serde_json::from_slice::<Value>(&text).is_ok(),
         Err(error) => error.kind() != ErrorKind::NotFound,
     }
 }
 
 fn has_lines(dir: &Path) -> std::io::Result<bool> {
-    let journals = match fs::read_dir(dir.join("journal")) {
+    let journals = match read_dir(&dir.join("journal")) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         journals => journals?,
     };
     for journal in journals {
-        if fs::read(journal?.path())?.contains(&b'\n') {
+        if read_file(dir, &journal?.path())?.contains(&b'\n') {
             return Ok(true);
         }
     }
@@ -76,6 +77,10 @@ fn has_lines(dir: &Path) -> std::io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{CWD, Mode, mkfifoat};
+
     use super::*;
 
     #[test]
@@ -119,6 +124,33 @@ mod tests {
             said.contains("`thesis.tex`") && part.join("thesis.tex").exists(),
             "{said}"
         );
+    }
+
+    /// Another may lay something there: what cannot be read may be somebody's, and nobody waits for a pipe.
+    #[test]
+    fn a_folder_with_a_link_or_a_pipe_in_the_place_of_a_file_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let empty = dir.path().join("empty");
+        fs::write(&empty, "").unwrap();
+        let part = dir.path().join("part-1");
+        let journal = part.join("journal/p.r1.jsonl");
+        let lay = |is_linked: bool| {
+            fs::create_dir_all(journal.parent().unwrap()).unwrap();
+            if is_linked {
+                symlink(&empty, part.join("manifest.json")).unwrap();
+            } else {
+                let mode = Mode::from_raw_mode(0o600);
+                mkfifoat(CWD, &journal, mode).unwrap();
+            }
+        };
+        lay(true);
+        clear_blank(&part).unwrap();
+        assert!(part.join("manifest.json").is_symlink());
+        fs::remove_dir_all(&part).unwrap();
+        lay(false);
+        let said = clear_blank(&part).unwrap_err().to_string();
+        assert!(said.contains("not a regular file"), "{said}");
+        assert!(journal.exists());
     }
 
     #[test]

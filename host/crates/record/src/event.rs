@@ -373,8 +373,19 @@ pub struct ItemVerdict {
     pub pass: bool,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// What each of several judges said; empty of one alone, and in journals of before it was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub votes: Vec<Vote>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<String>,
+}
+
+/// What one of several judges said of a checklist item.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Vote {
+    /// The model as it was asked for.
+    pub judge: String,
+    pub pass: bool,
 }
 
 /// Something that broke.

@@ -46,8 +46,7 @@ use super::same;
 pub use super::seal::Seal;
 use super::seal::{self, Broken, Sealed, Unsound};
 use pibench_core::cost::MicroUsd;
-use pibench_core::player::ModelSettings;
-use pibench_core::player::Players;
+use pibench_core::player::{LEXICAL, ModelSettings, Players};
 use pibench_core::record::GuestCall;
 use pibench_core::vocabulary::{Ablation, Protocol, Scaffold};
 use pibench_vault::{KEY_FILE, Key};
@@ -148,6 +147,21 @@ const MOST_RUNS: u32 = 1000;
 const MOST_PARTS: u32 = 1_000_000;
 
 impl Manifest {
+    /// By what prompts models judged before models graded by others, in words; None where they were the same, or that is not
+    /// known.
+    pub fn prompts_before(&self) -> Option<String> {
+        let graded = self.graded.as_ref()?;
+        let digest = graded.prompts_digest.as_ref()?;
+        let by_patterns = graded.judge == LEXICAL || self.judge == LEXICAL;
+        if by_patterns || *digest == self.prompts_digest {
+            return None;
+        }
+        Some(match graded.prompts_version {
+            Some(version) => format!("built-in, version {version}"),
+            None => format!("digest {}", digest.chars().take(12).collect::<String>()),
+        })
+    }
+
     /// What of it goes beyond what can be played, so that whoever counts by it would have no end.
     fn beyond(&self) -> Option<String> {
         if !(1..=MOST_RUNS).contains(&self.runs) {
@@ -257,6 +271,9 @@ pub struct Graded {
     /// BLAKE3 of the prompts that it was judged by; absent where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompts_digest: Option<String>,
+    /// Their version; absent where own ones were used, and where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts_version: Option<u32>,
 }
 
 /// One of several parts of a run that are played apart, on as many machines: every episode is in just one of them.

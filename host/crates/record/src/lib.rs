@@ -1,5 +1,6 @@
 //! What a run leaves on disk. The journals are the truth; everything else can be made from them again.
 
+pub mod audited;
 pub mod ballot;
 pub mod blank;
 pub mod clock;

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use super::error::FolderError;
 use super::folder::{Manifest, Shard, read_manifest, read_outline, runs_below, write_whole};
 use super::folder_lock::{Start, is_worked_on, read_start};
+use super::foreign::{read_dir, read_file};
 use super::journal::JournalError;
 use super::mirror;
 use super::standing::{Far, how_far};
@@ -155,7 +156,7 @@ impl Part {
             // It was made a moment ago.
             None => Far::unknown(),
         };
-        let journals = fs::read_dir(self.dir.join("journal"));
+        let journals = read_dir(&self.dir.join("journal"));
         let journals = journals.into_iter().flatten().flatten();
         let times = journals.filter_map(|entry| entry.metadata().ok()?.modified().ok());
         Ok(PartState {
@@ -179,7 +180,8 @@ pub fn place_of(run: &Path, shard: Shard) -> Option<PathBuf> {
 /// dollar, and marks that any of them makes for all.
 #[derive(Debug, Clone)]
 pub struct Books {
-    dir: PathBuf,
+    /// The folder of all parts.
+    all: PathBuf,
     /// This part's number.
     index: u32,
 }
@@ -190,8 +192,8 @@ static WRITING: Mutex<()> = Mutex::new(());
 impl Books {
     /// Those of a part in the folder of all.
     pub fn of(all: &Path, index: u32) -> Self {
-        let dir = all.join(SPENT);
-        Self { dir, index }
+        let all = all.to_owned();
+        Self { all, index }
     }
 
     /// What this part has made known that it spent, wherever that was.
@@ -201,7 +203,7 @@ impl Books {
             // An earlier process of this part may have played elsewhere.
             mirror.read(path)
         } else {
-            match fs::read(&path) {
+            match read_file(&self.all, &path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
                 read => read.map(Some),
             }
@@ -215,7 +217,8 @@ impl Books {
         let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.path();
         // As this process wrote it.
-        if sum_of(&fs::read(&path).unwrap_or_default()).is_none_or(|known| known < own) {
+        let known = read_file(&self.all, &path).unwrap_or_default();
+        if sum_of(&known).is_none_or(|known| known < own) {
             self.write(&path, format!("{}\n", own.0).as_bytes())?;
         }
         Ok(())
@@ -223,17 +226,18 @@ impl Books {
 
     /// What the others have spent, as far as they had made it known when this was asked.
     pub fn others(&self) -> Result<MicroUsd, FolderError> {
-        let files = if let Some((mirror, path)) = mirror::find(&self.dir) {
+        let dir = self.dir();
+        let files = if let Some((mirror, path)) = mirror::find(&dir) {
             // They play on other machines.
             mirror.read_all(path).map_err(|error| self.unread(&error))?
         } else {
-            let entries = match fs::read_dir(&self.dir) {
+            let entries = match read_dir(&dir) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(MicroUsd(0)),
                 entries => entries.map_err(|error| self.unread(&error))?.flatten(),
             };
             let file = |entry: fs::DirEntry| {
                 let name = entry.file_name().into_string().ok()?;
-                Some((name, fs::read(entry.path()).ok()?))
+                Some((name, read_file(&self.all, &entry.path()).ok()?))
             };
             entries.filter_map(file).collect()
         };
@@ -249,12 +253,12 @@ impl Books {
 
     /// Makes a mark that all parts see from now on.
     pub fn mark(&self, name: &str) -> Result<(), FolderError> {
-        self.write(&self.dir.join(name), b"")
+        self.write(&self.dir().join(name), b"")
     }
 
     /// Whether any part has made a mark.
     pub fn is_marked(&self, name: &str) -> Result<bool, FolderError> {
-        let path = self.dir.join(name);
+        let path = self.dir().join(name);
         let is_there = match mirror::find(&path) {
             Some((mirror, path)) => mirror.read(path).map(|bytes| bytes.is_some()),
             None => path.try_exists(),
@@ -262,21 +266,23 @@ impl Books {
         is_there.map_err(|error| self.unread(&error))
     }
 
+    fn dir(&self) -> PathBuf {
+        self.all.join(SPENT)
+    }
+
     fn path(&self) -> PathBuf {
-        self.dir.join(self.index.to_string())
+        self.dir().join(self.index.to_string())
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
-        fs::create_dir_all(&self.dir).map_err(|source| FolderError::Write {
-            path: self.dir.clone(),
-            source,
-        })?;
+        let dir = self.dir();
+        fs::create_dir_all(&dir).map_err(|source| FolderError::Write { path: dir, source })?;
         write_whole(path, bytes)
     }
 
     fn unread(&self, error: &io::Error) -> FolderError {
         FolderError::Read {
-            path: self.dir.clone(),
+            path: self.dir(),
             reason: error.to_string(),
         }
     }
@@ -289,6 +295,10 @@ fn sum_of(bytes: &[u8]) -> Option<MicroUsd> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{CWD, Mode, mkfifoat};
+
     use super::*;
 
     #[test]
@@ -307,6 +317,22 @@ mod tests {
         of(1).mark("5-left-of-9").unwrap();
         assert!(of(2).is_marked("5-left-of-9").unwrap());
         assert_eq!(of(2).others().unwrap(), MicroUsd(37));
+    }
+
+    #[test]
+    fn no_link_is_followed_in_the_books_and_no_pipe_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let books = Books::of(dir.path(), 1);
+        Books::of(dir.path(), 2).publish(MicroUsd(7)).unwrap();
+        let elsewhere = dir.path().join("elsewhere");
+        fs::write(&elsewhere, "1000").unwrap();
+        let spent = dir.path().join(SPENT);
+        symlink(&elsewhere, spent.join("3")).unwrap();
+        mkfifoat(CWD, spent.join("4"), Mode::from_raw_mode(0o600)).unwrap();
+        assert_eq!(books.others().unwrap(), MicroUsd(7));
+        symlink(&elsewhere, spent.join("1")).unwrap();
+        let said = books.own().unwrap_err().to_string();
+        assert!(said.contains("not a regular file"), "{said}");
     }
 
     #[test]

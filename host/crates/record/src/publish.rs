@@ -10,7 +10,7 @@ use super::folder::{
     read_outline, read_results,
 };
 use super::journal::{self, Journal, JournalError};
-use super::outline::{Outline, SessionOutline};
+use super::outline::{Outline, PersonaOutline, SessionOutline};
 use super::private::key_of;
 use super::results::RunResults;
 use super::standing::{EpisodeResults, played, standing};
@@ -81,6 +81,16 @@ pub fn check(dir: &Path) -> Result<(RunResults, Vec<String>), PublishError> {
     Ok((results, problems))
 }
 
+/// The name of what is withheld at a place, which is its persona and session: the same each time, and nothing to whoever has no key.
+pub(super) fn hidden(key: Option<&Key>, place: &str, id: &str) -> String {
+    let text = format!("{place}/{id}");
+    let name = match key {
+        Some(key) => key.name(&text),
+        None => blake3::hash(text.as_bytes()).to_hex().to_string(),
+    };
+    format!("hidden-{}", &name[..16])
+}
+
 struct Shown<'a> {
     key: Option<Key>,
     transcripts: Transcripts,
@@ -126,14 +136,8 @@ impl Shown<'_> {
         self.transcripts != Transcripts::None
     }
 
-    /// The name of what is withheld: the same each time, and nothing to whoever has no key.
     fn name(&self, place: &str, id: &str) -> String {
-        let text = format!("{place}/{id}");
-        let name = match &self.key {
-            Some(key) => key.name(&text),
-            None => blake3::hash(text.as_bytes()).to_hex().to_string(),
-        };
-        format!("hidden-{}", &name[..16])
+        hidden(self.key.as_ref(), place, id)
     }
 
     fn text(&self, text: String) -> String {
@@ -156,7 +160,9 @@ impl Shown<'_> {
                 self.session(&persona.id, session, told);
             }
         }
-        if !self.is_shown() {
+        // Which persona has them is not told, so those of one that was not played stand among the others.
+        let is_played = |one: &PersonaOutline| one.sessions.iter().any(|session| session.planned);
+        if !(self.is_shown() && outline.personas.iter().all(is_played)) {
             outline.tools.clear();
             outline.skills.clear();
         }

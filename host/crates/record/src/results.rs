@@ -50,6 +50,10 @@ pub struct RunResults {
     /// The wording of the agent's system prompt where it is not the neutral one: `coached` or `own`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaffold_prompt: Option<String>,
+    /// The prompts that it was judged by before it was graded by others: `built-in, version 6`, or the beginning of their digest.
+    /// Absent where it was not, and in files of before it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts_before: Option<String>,
     /// Plain mean of the personas' scores; null if nothing is scored.
     pub proc: Option<f64>,
     pub comp: Option<f64>,
@@ -96,9 +100,12 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl RunResults {
-    /// As hosts told it before the newest of what is told here: sessions that were not played, before them what Comp stands on, then
-    /// protocol and scaffold, then turns without an answer. False where that is no difference.
+    /// As hosts told it before the newest of what is told here: the prompts before, sessions that were not played, what Comp stands
+    /// on, then protocol and scaffold, then turns without an answer. False where that is no difference.
     pub fn forget_newest(&mut self) -> bool {
+        if self.prompts_before.take().is_some() {
+            return true;
+        }
         if std::mem::take(&mut self.unplayed) > 0 {
             return true;
         }
@@ -327,12 +334,15 @@ mod tests {
         let unanswered = serde_json::json!({ "turns": 1, "cut": 0, "of": 2 });
         let mut results = told(serde_json::json!({
             "protocol": "pi-bench", "scaffold": "nanobot-0.1.4", "unanswered": unanswered, "unplayed": 2,
+            "prompts_before": "built-in, version 6",
             "comp_scored": { "scored": 1, "of": 2 },
             "personas": [
                 { "id": "p", "proc": null, "comp": null, "scored": { "scored": 0, "of": 2 }, "comp_scored": { "scored": 1, "of": 2 } },
             ],
         }));
         assert_eq!(results.protocol, Some(Protocol::PiBench));
+        assert!(results.forget_newest());
+        assert!(results.prompts_before.is_none() && results.unplayed == 2);
         assert!(results.forget_newest());
         assert!(results.unplayed == 0 && results.comp_scored.is_some());
         assert!(results.forget_newest());

@@ -489,6 +489,7 @@ impl Sum {
             runs: manifest.runs,
             ablate: manifest.ablate,
             scaffold_prompt: marked_prompt(manifest.scaffold_prompt.as_deref()),
+            prompts_before: manifest.prompts_before(),
             proc: score.proc.map(percent),
             comp: score.comp.map(percent),
             proc_std: score.proc_std.map(percent),

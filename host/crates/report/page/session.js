@@ -242,6 +242,7 @@ function checklist(context) {
           item.weight !== 1 && [" ", tag("plain", "weight " + item.weight)]),
         el("p", {}, item.criterion || item.id),
         item.deciding && item.deciding.reason && el("p", { class: "evidence" }, item.deciding.reason),
+        item.deciding && votes(item.deciding),
         item.deciding && rawReply(item.deciding.exchange, context.record)))));
 }
 

@@ -153,7 +153,7 @@ function findings(turn, context) {
       const known = context.item(item.item);
       return el("li", {},
         tag(item.pass ? "good" : "bad", (item.pass ? "✓ " : "✗ ") + (known ? "C" + known.number : item.item)), " ",
-        known && known.criterion, item.reason && el("p", { class: "evidence" }, item.reason), rawReply(item.exchange, context.record));
+        known && known.criterion, item.reason && el("p", { class: "evidence" }, item.reason), votes(item), rawReply(item.exchange, context.record));
     }))]), { class: "found" });
 }
 
@@ -168,6 +168,12 @@ function stageView(stage, judgements, context) {
         intent && intent.content, judgement.reason && el("p", { class: "evidence" }, judgement.reason), rawReply(judgement.exchange, context.record));
     })),
   ];
+}
+
+/** What each of several judges said. */
+function votes(item) {
+  const said = (item.votes || []).map((vote) => vote.judge + ": " + (vote.pass ? "pass" : "no pass"));
+  return said.length > 0 && el("p", { class: "small" }, said.join(" · "));
 }
 
 /** The judge's own words, where a model was asked. */

@@ -10,6 +10,7 @@ use super::grid::{fitting, keep_words_in_room, paragraph};
 use pibench_core::cost::MicroUsd;
 use pibench_core::statistics::agreement::Agreement;
 use pibench_record::RunFolder;
+use pibench_record::audited::JudgedAgain;
 use pibench_record::folder::FolderError;
 
 /// A run that was audited.
@@ -52,6 +53,8 @@ pub struct Source {
     pub undecided: usize,
     /// Millionths of a US dollar; null when it is not known.
     pub cost: Option<MicroUsd>,
+    /// What the agreement is made of.
+    pub sessions: Vec<JudgedAgain>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -145,6 +148,7 @@ mod tests {
             intents: None,
             undecided: 2,
             cost: Some(MicroUsd(2_500_000)),
+            sessions: Vec::new(),
         };
         let shown = table(&[source]);
         for part in [

@@ -38,7 +38,7 @@ pub fn table(results: &RunResults, rows: &impl Rows<SessionLine>) -> io::Result<
         ("all", whole),
     ];
     let roles = [agent, user, judge, preflight];
-    let is_part = roles.iter().any(Usage::is_uncounted);
+    let is_part = roles.iter().any(Usage::lacks_counts);
     for (role, usage) in asked {
         let told = |tokens| told(tokens, &usage, role == "all" && is_part);
         if role == "preflight" && usage.calls == 0 {
@@ -73,7 +73,7 @@ fn told(tokens: String, usage: &Usage, is_part: bool) -> String {
     if usage.is_uncounted() {
         return "-".into();
     }
-    if is_part || usage.uncounted_calls > 0 {
+    if is_part || usage.lacks_counts() {
         return format!("at least {tokens}");
     }
     tokens

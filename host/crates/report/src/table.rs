@@ -9,7 +9,7 @@ use super::cost;
 use super::escape::line;
 use super::grid::{fits, fitting, keep_words, paragraph};
 use super::run_record::{marked, name};
-use super::tables::{at_end, on_others, tally, unanswered, uncounted, unplayed};
+use super::tables::{at_end, on_others, other_prompts, tally, unanswered, uncounted, unplayed};
 use pibench_core::count::{count, list_first};
 use pibench_core::player::Mark;
 use pibench_record::event::FaultKind;
@@ -77,7 +77,14 @@ fn below(
     }
     let marks = results.players.marks();
     parts.extend(marks.iter().map(|mark| paragraph(mark.sentence())));
-    let notes = [unplayed, on_others, uncounted, unanswered, at_end];
+    let notes = [
+        unplayed,
+        other_prompts,
+        on_others,
+        uncounted,
+        unanswered,
+        at_end,
+    ];
     let notes = notes.into_iter().filter_map(|note| note(results));
     parts.extend(notes.map(|note| paragraph(&note)));
     Ok(parts)

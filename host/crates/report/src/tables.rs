@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::escape::line;
 use super::measures::{Measures, Scores, Spread};
 use super::published::{MARK, published};
 use super::run_record::{RunRecord, differing};
@@ -330,7 +331,7 @@ fn notes_of_scores(runs: &[Measured<'_>]) -> impl Iterator<Item = String> {
     let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in runs {
         let results = &one.run.results;
-        let notes = [uncounted, at_end, unanswered];
+        let notes = [other_prompts, uncounted, at_end, unanswered];
         for sentence in notes.into_iter().filter_map(|note| note(results)) {
             said.entry(sentence).or_default().push(name(one.run));
         }
@@ -411,6 +412,14 @@ pub(super) fn unanswered(results: &RunResults) -> Option<String> {
             count(of, "turn")
         )
     })
+}
+
+/// What a run says that was graded by other prompts than it was judged by.
+pub(super) fn other_prompts(results: &RunResults) -> Option<String> {
+    let before = line(results.prompts_before.as_ref()?);
+    Some(format!(
+        "It was graded by other prompts than it was judged by before ({before}); scores by different prompts do not compare."
+    ))
 }
 
 /// What a run says that has items of which the last turn alone counts.

@@ -50,7 +50,6 @@ const WASI: &[&str] = &["cli", "clocks", "filesystem", "io", "random", "sockets"
 
 /// A component file that was judged.
 struct Judged {
-    world: World,
     kind: Kind,
     /// Whether it may be compiled in this process.
     vouched: bool,
@@ -200,7 +199,7 @@ impl Plugins {
         for name in names {
             let path = self.find(&name)?;
             let known = self.know(&name, &path)?;
-            if self.judge(&name, &path, known)?.world == World::ToolApp {
+            if self.judge(&name, &path, known)?.papers.world == World::ToolApp {
                 apps.push(name);
             }
         }
@@ -336,6 +335,7 @@ impl Plugins {
             grants,
             signed,
             cap,
+            ..
         } = papers;
         Ok(Plugin {
             attaches: self.attaches(name, origin, signed.as_ref()),
@@ -440,10 +440,11 @@ impl Plugins {
         };
         let (grants, cap) = self.terms_of(name, kind, origin, &facts, signed.as_ref())?;
         Ok(Judged {
-            world,
             kind,
             vouched: pinned && origin == Origin::Own,
             papers: Papers {
+                world,
+                interprets: world == World::Grader && exports(&facts, INTERPRETER),
                 sha256,
                 size,
                 declared: declared(&facts),
@@ -468,7 +469,6 @@ impl Plugins {
         effort: Effort,
     ) -> Result<(Component, Prepared), LoadError> {
         let Judged {
-            world,
             kind,
             vouched,
             papers,
@@ -502,7 +502,7 @@ impl Plugins {
             held(&self.hurried).insert(name.to_owned());
         }
         let component = component.map_err(failed)?;
-        let prepared = prepare(&engine, &component, *world).map_err(invalid)?;
+        let prepared = prepare(&engine, &component, papers.world).map_err(invalid)?;
         Ok((component, prepared))
     }
 
@@ -614,17 +614,18 @@ fn kind(name: &str, world: World) -> Kind {
 }
 
 fn world(facts: &Facts) -> Option<World> {
-    let exports = |name: &str| facts.exports.iter().any(|export| export == name);
-    if exports(TOOLS) {
-        return Some(World::ToolApp);
-    }
-    if exports(COMMANDS) {
-        return Some(World::Shell);
-    }
-    if exports(DOCUMENTS) {
-        return Some(World::Document);
-    }
-    exports(GRADING).then_some(World::Grader)
+    let worlds = [
+        (TOOLS, World::ToolApp),
+        (COMMANDS, World::Shell),
+        (DOCUMENTS, World::Document),
+        (GRADING, World::Grader),
+    ];
+    let found = worlds.into_iter().find(|(name, _)| exports(facts, name));
+    found.map(|(_, world)| world)
+}
+
+fn exports(facts: &Facts, interface: &str) -> bool {
+    facts.exports.iter().any(|export| export == interface)
 }
 
 fn foreign_import(facts: &Facts, world: World) -> Option<String> {

@@ -137,9 +137,12 @@ pub struct Plugin {
     pub(super) seats: Arc<Seats<Box<LiveApp>>>,
 }
 
-/// What is known of a plugin that was not compiled yet; the fields are those of [`Plugin`].
+/// What is known of a plugin that was not compiled yet; the other fields are those of [`Plugin`].
 #[derive(Debug, Clone)]
 pub struct Papers {
+    pub world: World,
+    /// Whether it is a grader that also runs programs for the shell: Python.
+    pub interprets: bool,
     pub sha256: String,
     pub size: usize,
     pub facts: Facts,
@@ -172,6 +175,8 @@ impl Plugin {
     /// What the host knew of it before it was compiled.
     pub fn papers(&self) -> Papers {
         Papers {
+            world: self.world(),
+            interprets: self.interpreter.is_some(),
             sha256: self.sha256.clone(),
             size: self.size,
             facts: self.facts.clone(),

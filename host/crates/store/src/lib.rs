@@ -116,6 +116,15 @@ impl Checkout {
         self.remote.fetch(self.dir.path(), &self.wanted)
     }
 
+    /// The address of the run folder that this place is, or lies in; None for no such run, or one that nobody may look at.
+    ///
+    /// # Errors
+    ///
+    /// Nobody answers.
+    pub fn run_around(&self) -> Result<Option<String>, StoreError> {
+        self.remote.run_around()
+    }
+
     /// From now on what is written into the folder goes to the store.
     ///
     /// # Errors

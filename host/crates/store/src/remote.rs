@@ -407,6 +407,38 @@ impl Remote {
         paths.collect()
     }
 
+    /// The address of the run folder that this place is, or lies in. Where nobody may look there is none.
+    pub(crate) fn run_around(&self) -> Result<Option<String>, StoreError> {
+        let parts: Vec<_> = self.prefix.parts().collect();
+        let mut url = self.url.as_str();
+        self.runtime.block_on(async {
+            for length in (1..=parts.len()).rev() {
+                let place = parts[..length].iter().cloned().collect();
+                if self.is_run(place).await? {
+                    return Ok(Some(url.to_owned()));
+                }
+                url = url.rsplit_once('/').map_or(url, |(above, _)| above);
+            }
+            Ok::<_, StoreError>(None)
+        })
+    }
+
+    /// Whether a manifest and a journal lie in a place, as in a run folder.
+    async fn is_run(&self, place: Key) -> Result<bool, StoreError> {
+        let manifest = place.clone().join("manifest.json");
+        let found = self.retried("read", PATIENCE, || async {
+            self.store.get(&manifest).await.map(drop)
+        });
+        match found.await {
+            Ok(()) => {}
+            Err(StoreError::Store { source, .. }) if !can_pass(&source) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        let journal = place.join("journal");
+        let lines = self.list_some(&journal, None, 1, PATIENCE).await?;
+        Ok(!lines.is_empty())
+    }
+
     /// Asks again, as long as what went wrong can pass.
     async fn retried<T, F: Future<Output = Result<T, Error>>>(
         &self,
@@ -591,14 +623,46 @@ mod tests {
 
     use super::*;
 
+    fn remote(place: &str) -> Remote {
+        Remote {
+            store: Box::new(InMemory::new()),
+            prefix: Key::from(place),
+            url: format!("memory://box/{place}"),
+            runtime: Runtime::new().unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_place_in_a_run_is_told_from_one_beside_it() {
+        let mut remote = remote("spring");
+        remote.runtime.block_on(async {
+            for path in [
+                "run/manifest.json",
+                "run/journal/p.r1.jsonl/00000001",
+                "app/manifest.json",
+            ] {
+                let written = remote.write(Path::new(path), b"{}".to_vec());
+                written.await.unwrap();
+            }
+        });
+        for (place, run) in [
+            ("spring", None),
+            ("spring/run", Some("spring/run")),
+            ("spring/run/workspaces/a", Some("spring/run")),
+            ("spring/runs/a", None),
+            // A manifest of something else.
+            ("spring/app/a", None),
+        ] {
+            remote.prefix = Key::from(place);
+            remote.url = format!("memory://box/{place}");
+            let run = run.map(|run| format!("memory://box/{run}"));
+            assert_eq!(remote.run_around().unwrap(), run, "{place}");
+        }
+    }
+
     #[test]
     fn more_than_one_page_is_fetched_whole_and_lines_only_as_far_as_they_go() {
-        let remote = Remote {
-            store: Box::new(InMemory::new()),
-            prefix: Key::from("spring"),
-            url: "memory://spring".to_owned(),
-            runtime: Runtime::new().unwrap(),
-        };
+        let remote = remote("spring");
         let journal = Path::new("part-1/journal/p.r1.jsonl");
         let lines = (1..=PAGE as u64 + 9).filter(|number| *number != PAGE as u64 + 5);
         let line = |number| (line_path(journal, number), format!("{number}\n"));

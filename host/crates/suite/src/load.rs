@@ -25,7 +25,7 @@ use crate::manifest::{
     AgentFile, FilterFile, LIST_LIMIT, LimitOverride, LimitOverrides, MOST, ModelFile, PersonaFile,
     ProviderFile, SMALLEST_WINDOW, SuiteFile,
 };
-use crate::pack::{Pack, ReadError, plain};
+use crate::pack::{Asked, Pack, ReadError, plain};
 use crate::problem::Report;
 use crate::problem::{Problem, Problems, Source};
 use crate::suite::{Page, Persona, Session, Suite, USER_MD};
@@ -147,6 +147,20 @@ pub fn readable(path: &Utf8Path) -> (Option<Suite>, Vec<Problem>) {
         Ok(mut loader) => (loader.suite(path, name, &[]), loader.problems),
         Err(Problems(problems)) => (None, problems),
     }
+}
+
+/// The same, and what its files name of its folder; of a private pack as it lies there.
+pub fn asked(path: &Utf8Path) -> (Option<Suite>, Asked) {
+    let (folder, name) = folder_and_name(path);
+    let Ok(pack) = Pack::open_as_it_lies(folder) else {
+        return (None, Asked::default());
+    };
+    let mut loader = Loader {
+        pack,
+        problems: Vec::new(),
+    };
+    let suite = loader.suite(path, name, &[]);
+    (suite, loader.pack.asked())
 }
 
 fn read(path: &Utf8Path, set: &[Assignment]) -> Result<Loaded, Problems> {

@@ -2,7 +2,7 @@
 //! folder, from another machine, or beyond a limit of size or number, and nothing is written. What was read makes up the
 //! pack's digest. The files of a private pack are decrypted into memory, and are read as if they stood there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -69,6 +69,14 @@ pub struct Pack {
 struct SoFar {
     files: BTreeMap<String, blake3::Hash>,
     bytes: u64,
+    asked: Asked,
+}
+
+/// What one load asked for, whether it is there or not: files, and folders with all that is in them.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    pub files: BTreeSet<String>,
+    pub folders: BTreeSet<String>,
 }
 
 /// What one load may read.
@@ -148,6 +156,7 @@ impl Pack {
 
     /// The content of a file of at most `limit` bytes.
     pub fn read(&mut self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        self.so_far().asked.files.insert(path.to_owned());
         let size = self.size(path)?;
         let too_large = |size| ReadError::TooLarge {
             path: path.to_owned(),
@@ -321,6 +330,15 @@ impl Pack {
     /// Whether a file stands there, reached without a link.
     pub(super) fn is_file(&self, path: &str) -> bool {
         self.private.contains_key(path) || self.look(path).is_ok_and(|found| found.is_file())
+    }
+
+    /// Notes that all of a folder is asked for.
+    pub(super) fn ask_folder(&self, path: &str) {
+        self.so_far().asked.folders.insert(path.to_owned());
+    }
+
+    pub(super) fn asked(&self) -> Asked {
+        self.so_far().asked.clone()
     }
 
     /// BLAKE3 of the content of every file that was read, by path.

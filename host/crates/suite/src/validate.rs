@@ -77,6 +77,14 @@ pub struct Tools<'a> {
     pub absent: &'a BTreeSet<String>,
 }
 
+/// Why a persona's agent has not a tool.
+enum Lack {
+    /// It is not there.
+    Nowhere,
+    /// It is there, and the persona does not list it.
+    NotTheirs,
+}
+
 /// Why a plugin cannot be used.
 #[derive(Debug)]
 pub struct Fault {
@@ -118,6 +126,18 @@ impl Tools<'_> {
                 Some(app) => names.any(|name| name.starts_with(app)),
                 None => names.any(|name| name == tool),
             }
+    }
+
+    /// What keeps a persona's agent from a tool, as far as that is known. What the error of an absent app tells is nothing more.
+    fn lack(&self, tool: &str, persona: &Persona) -> Option<Lack> {
+        let app = tool.split_once("__").map(|(app, _)| app);
+        if app.is_some_and(|app| self.is_meant(app)) {
+            return None;
+        }
+        if !self.have(tool) {
+            return Some(Lack::Nowhere);
+        }
+        (app.is_some() && !persona.has_tool(tool)).then_some(Lack::NotTheirs)
     }
 
     /// What may have been meant by a tool that nobody has, or else what to do.
@@ -446,18 +466,18 @@ impl Ground<'_> {
         own: bool,
         report: &mut Report<'_>,
     ) {
-        let app = tool.split_once("__").map(|(app, _)| app);
-        if app.is_some_and(|app| tools.is_meant(app)) {
-            return;
-        }
-        if !tools.have(tool) {
-            let message = format!("there is no tool `{tool}`");
-            let help = tools.remedy(tool, "name a built-in tool or one of a plugin");
-            self.report(report, place, message, &help);
-        } else if own && app.is_some() && !self.persona.has_tool(tool) {
-            let message = format!("the persona has no tool `{tool}`");
-            let help = "add it to the persona's tools, or name another";
-            self.report(report, place, message, help);
+        match tools.lack(tool, self.persona) {
+            Some(Lack::Nowhere) => {
+                let message = format!("there is no tool `{tool}`");
+                let help = tools.remedy(tool, "name a built-in tool or one of a plugin");
+                self.report(report, place, message, &help);
+            }
+            Some(Lack::NotTheirs) if own => {
+                let message = format!("the persona has no tool `{tool}`");
+                let help = "add it to the persona's tools, or name another";
+                self.report(report, place, message, help);
+            }
+            Some(Lack::NotTheirs) | None => {}
         }
     }
 

@@ -7,7 +7,7 @@ use super::Found;
 use crate::cli::CheckArgs;
 use crate::commands::{machine, runtime};
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_engine::plan::{Purpose, reopen};
+use pibench_engine::plan::{Places, Purpose, reopen_by};
 use pibench_engine::{Against, Disagreement, hold_against};
 use pibench_record::RunFolder;
 use pibench_report::escape;
@@ -18,7 +18,11 @@ use serde_json::{Value, json};
 pub(super) fn hold(suite: &Utf8Path, args: &CheckArgs, found: &mut Found) -> Result<(), Failure> {
     let mut values = Vec::new();
     for run in &args.against {
-        let plan = reopen(&machine()?, run, Purpose::Against { suite })?;
+        let places = Places {
+            suite: Some(suite),
+            ..Places::default()
+        };
+        let plan = reopen_by(&machine()?, run, Purpose::Against, places)?;
         let against = runtime()?.block_on(hold_against(&plan));
         let against = against
             .map_err(|error| anyhow!(error))

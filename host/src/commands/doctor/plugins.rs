@@ -15,17 +15,19 @@ pub(super) fn look(suite: &Suite, guests: &Guests) -> Vec<Finding> {
     let names: BTreeSet<String> = needed.iter().cloned().chain(own).collect();
     let (mut findings, mut there) = (Vec::new(), Vec::new());
     for name in &names {
-        if let Some(reason) = Guests::find_misnamed(plugins, name) {
-            let found = format!("failed to {reason}");
-            findings.push(Finding::problem("plugins", found, "give it another name"));
-            continue;
-        }
         let papers = plugins.papers(name).and_then(|papers| {
-            plugins.decide(name, &papers)?;
-            Ok(papers)
+            let misnamed = Guests::find_misnamed(name, &papers);
+            if misnamed.is_none() {
+                plugins.decide(name, &papers)?;
+            }
+            Ok((papers, misnamed))
         });
         match papers {
-            Ok(papers) => there.push((name.as_str(), papers.pinned)),
+            Ok((_, Some(reason))) => {
+                let found = format!("failed to {reason}");
+                findings.push(Finding::problem("plugins", found, "give it another name"));
+            }
+            Ok((papers, None)) => there.push((name.as_str(), papers.pinned)),
             Err(error @ LoadError::Missing { .. }) if !needed.contains(name) => {
                 let found = format!("failed to {error}");
                 findings.push(Finding::warning(

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use pibench_acp::{
     Hidden, Installation, Keep, KeptSession, Launch, NotConfined, NotFound, bridge, probe,
 };
+use pibench_core::message::Usage;
 use pibench_core::player;
 use pibench_core::secrets::Secrets;
 use pibench_door::Door;
@@ -21,7 +22,6 @@ use pibench_suite::catalog;
 use pibench_suite::manifest::{AgentFile, AgentHome, AgentTools, Isolation};
 use pibench_suite::suite::Suite;
 
-use super::unknown;
 use crate::error::EpisodeError;
 use crate::plan::{AgentRole, Plan};
 
@@ -364,7 +364,7 @@ impl Prepared {
         ModelError::Refused {
             server: format!("the agent `{}`", self.name),
             reason: self.launch.secrets.cut(reason),
-            usage: Box::new(unknown()),
+            usage: Box::new(Usage::untold()),
         }
     }
 

@@ -18,7 +18,6 @@ use super::deeds::Deeds;
 use super::desk::SERVER;
 use super::ready::{Prepared, Refusal};
 use super::terminal::Terminals;
-use super::unknown;
 use pibench_acp::{Event, Incoming, NoMessage, Outgoing, Process, read};
 use pibench_core::cost::MicroUsd;
 use pibench_core::message::Usage;
@@ -511,7 +510,7 @@ impl Running {
 impl Told {
     /// What came since the last count.
     fn count(&mut self) -> Usage {
-        let mut usage = unknown();
+        let mut usage = Usage::untold();
         let told = self.usage.take();
         if let Some(told) = told.filter(|told| largest(told) <= Usage::MOST_TOKENS) {
             let cached = told.cached_read_tokens.unwrap_or_default();

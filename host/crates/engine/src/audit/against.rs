@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{judge, rated_items};
+use super::judge;
 use crate::plan::Plan;
 use crate::recorded::{RecordedSession, sessions};
 use crate::role::RoleError;
@@ -133,19 +133,18 @@ impl Against {
         plan: &Plan,
         recorded: &RecordedSession<'_>,
     ) -> Result<(), AgainstError> {
-        let ratings = judge(plan, recorded).await;
-        let ratings = ratings.map_err(|reason| AgainstError::Judge {
+        let judged = judge(plan, recorded).await;
+        let (judged, _) = judged.map_err(|reason| AgainstError::Judge {
             session: recorded.name(),
             reason,
         })?;
-        let intents = recorded.session.intents.iter().zip(&ratings.intents);
-        for (intent, rating) in intents {
-            let said = [rating.first, rating.second].map(status);
-            self.intents = self.count(self.intents, recorded, &intent.id, said);
+        for one in &judged.intents {
+            let said = [one.first, one.second.unwrap_or_default()].map(status);
+            self.intents = self.count(self.intents, recorded, &one.id, said);
         }
-        for ((item, _), rating) in rated_items(recorded).zip(&ratings.checklist) {
-            let said = [rating.first, rating.second].map(met);
-            self.rubrics = self.count(self.rubrics, recorded, &item.id, said);
+        for one in &judged.checklist {
+            let said = [one.first, one.second.unwrap_or_default()].map(met);
+            self.rubrics = self.count(self.rubrics, recorded, &one.id, said);
         }
         Ok(())
     }

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use super::super::contents::Contents;
 use super::super::turn::{calls, is_kept_result};
 use super::sample::{Drawn, Key, Sample};
-use super::{Audited, compared, rated_items};
+use super::{Audited, compared, judged_again, rated_items};
 use crate::role::Content;
 use pibench_core::record::{CallStatus, FileChange};
-use pibench_core::statistics::agreement::Rating;
 use pibench_core::vocabulary::When;
+use pibench_record::audited::Both;
 use pibench_record::ballot::{
     Ballot, BallotCall, BallotFile, BallotSession, BallotTurn, Held, Kind, Question, Verdict, Votes,
 };
@@ -140,31 +140,29 @@ async fn files(
 
 /// Compares the majority of the people's votes with the run's judgements.
 pub fn audit_by_people(sample: &Sample<'_>, votes: &[Votes], seed: u64) -> Audited {
-    let mut undecided = 0;
-    let (mut checklist, mut intents) = (Vec::new(), Vec::new());
-    for one in &sample.sessions {
-        let mut items_of_session = Vec::new();
-        for (item, first) in rated_items(&one.session) {
-            match majority(votes, &item_name(one, item)) {
-                Some(Verdict::Item(second)) => items_of_session.push(Rating { first, second }),
-                _ => undecided += 1,
-            }
-        }
-        let mut intents_of_session = Vec::new();
-        for intent in &one.session.finished.intents {
-            let first = intent.status;
-            match majority(votes, &intent_name(one, &intent.intent)) {
-                Some(Verdict::Intent(second)) => intents_of_session.push(Rating { first, second }),
-                _ => undecided += 1,
-            }
-        }
-        checklist.push(items_of_session);
-        intents.push(intents_of_session);
-    }
-    Audited {
-        undecided,
-        ..compared(sample, &checklist, &intents, seed)
-    }
+    let judged = |one: &Drawn<'_>| {
+        let checklist = rated_items(&one.session).map(|(item, first)| {
+            let second = match majority(votes, &item_name(one, item)) {
+                Some(Verdict::Item(met)) => Some(met),
+                _ => None,
+            };
+            Both::new(&item.id, first, second, "")
+        });
+        let intents = one.session.finished.intents.iter().map(|intent| {
+            let second = match majority(votes, &intent_name(one, &intent.intent)) {
+                Some(Verdict::Intent(status)) => Some(status),
+                _ => None,
+            };
+            Both::new(&intent.intent, intent.status, second, "")
+        });
+        judged_again(
+            one.plan,
+            &one.session,
+            checklist.collect(),
+            intents.collect(),
+        )
+    };
+    compared(sample, sample.sessions.iter().map(judged).collect(), seed)
 }
 
 /// What more than half of the people say.

@@ -31,7 +31,9 @@ impl There {
         let mut specs = builtin(suite.scaffold);
         // One of the agent's own tools that is none: nothing of it is asked for.
         let misnamed = OF_TOOLS.into_iter().filter_map(|name| {
-            let reason = Guests::find_misnamed(plugins, name)?;
+            // What cannot be read is told where it is loaded.
+            let papers = plugins.papers(name).ok()?;
+            let reason = Guests::find_misnamed(name, &papers)?;
             let reason = format!("cannot {reason}; give the plugin another name");
             let there = Vec::new();
             Some((name.to_owned(), Fault { reason, there }))

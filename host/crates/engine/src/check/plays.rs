@@ -11,8 +11,6 @@ use super::expected::Unmet;
 use super::{CheckError, Ground, Told, examples, expected, play};
 use pibench_core::player;
 use pibench_record::results::RunResults;
-use pibench_sandbox::document::DOCUMENT;
-use pibench_sandbox::shell::SHELL;
 use pibench_suite::manifest::FilterFile;
 use pibench_suite::problem::Problem;
 use pibench_suite::suite::{Persona, Session, Suite};
@@ -132,8 +130,7 @@ fn sound(suite: &Suite, ground: &Ground<'_>, left_out: &mut Vec<String>) -> Suit
 
 /// Why nothing of a persona can be played.
 fn why_no_persona(persona: &Persona, ground: &Ground<'_>) -> Option<String> {
-    let own = [DOCUMENT, SHELL];
-    if let Some(name) = own.into_iter().find(|name| ground.absent.contains(*name)) {
+    if let Some(name) = ground.refusals.own {
         return Some(format!("the agent's tools cannot use `{name}`"));
     }
     let apps = persona.app_names();

@@ -17,7 +17,8 @@ pub async fn as_read(suite: &Suite, plugins: &Arc<Plugins>, problems: &mut Vec<P
     let documents = Documents::new(Arc::clone(plugins), Limits::DOCUMENT);
     let mut suite = suite.clone();
     // That there is no reader is told once, and not for each document.
-    if Guests::find_misnamed(plugins, DOCUMENT).is_some() {
+    let papers = plugins.papers(DOCUMENT);
+    if papers.is_ok_and(|papers| Guests::find_misnamed(DOCUMENT, &papers).is_some()) {
         return suite;
     }
     let files = suite.personas.iter_mut().flat_map(|persona| {

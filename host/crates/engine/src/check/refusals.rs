@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::guests::{check_rules, find_lacking};
+use crate::plan::OF_TOOLS;
 use crate::records::{Opening, Refused};
 use pibench_sandbox::app::OpenError;
+use pibench_sandbox::shell::PYTHON;
 use pibench_sandbox::{Limits, Plugins};
 use pibench_suite::problem::Problem;
 use pibench_suite::suite::{Persona, Session, Suite};
@@ -17,6 +19,8 @@ const MEND: &str = "mend the record: entries are counted from 0";
 #[derive(Debug, Default)]
 pub struct Refusals {
     pub problems: Vec<Problem>,
+    /// One of the agent's own tools without which no persona can be played.
+    pub(super) own: Option<&'static str>,
     /// Personas of which nothing can be played, each with why not.
     pub(super) personas: BTreeMap<String, String>,
     /// Sessions, by persona, of which a rule or a record is refused.
@@ -31,7 +35,13 @@ impl Refusals {
         plugins: &Plugins,
         absent: &BTreeSet<String>,
     ) -> Self {
-        let mut refusals = Self::default();
+        // A machine may be without Python: what asks for it is left out alone. One that is there has to be one.
+        let is_needed = |name: &&str| *name != PYTHON || plugins.is_there(PYTHON);
+        let mut own = OF_TOOLS.into_iter().filter(is_needed);
+        let mut refusals = Self {
+            own: own.find(|name| absent.contains(*name)),
+            ..Self::default()
+        };
         for (persona, session, problem) in check_rules(suite, authored, plugins, absent).await {
             refusals.sessions.insert((persona, session));
             refusals.problems.push(problem);

@@ -163,6 +163,19 @@ async fn several_judges_decide_by_majority_and_all_are_kept() {
     let judged = three.rubrics(&[&first, &second], &[], &turn).await.unwrap();
     assert_eq!(yes(&judged), [true, false]);
     assert_eq!(judged.answers[0].reason, "e1 / e1");
+    let said = judged.answers[0].votes.iter().map(|vote| vote.pass);
+    assert_eq!(said.collect::<Vec<_>>(), [true, true, false]);
+    let model = scripts[0].model();
+    assert_eq!(judged.answers[0].votes[0].judge, model.client().spec());
+    // One alone is told once.
+    let one = Judge::Panel(vec![scripts[1].model()]);
+    let alone = one.rubrics(&[&first, &second], &[], &turn).await.unwrap();
+    assert!(
+        alone
+            .answers
+            .iter()
+            .all(|one| one.yes && one.votes.is_empty())
+    );
     assert_eq!(judged.usage.calls, 3);
     let kept: Vec<Exchange> = serde_json::from_str(&judged.exchange.unwrap()).unwrap();
     assert_eq!(kept.len(), 3);

@@ -18,7 +18,7 @@ use pibench_sandbox::plugin::Papers;
 use pibench_sandbox::policy::Origin;
 use pibench_sandbox::shell::{PYTHON, SHELL};
 use pibench_sandbox::signed::Signers;
-use pibench_sandbox::{GuestLimits, LoadError, Plugin, Plugins, Terms, lock};
+use pibench_sandbox::{GuestLimits, LoadError, Plugin, Plugins, Terms, World, lock};
 use pibench_signature::AllowedSigners;
 use pibench_suite::load;
 use pibench_suite::load::LoadedPolicy;
@@ -183,18 +183,13 @@ impl Guests {
     }
 
     /// Why a plugin by the name of one of the agent's own tools is none: the first call that needs it would end the run.
-    pub fn find_misnamed(plugins: &Plugins, name: &str) -> Option<String> {
-        let (interface, kind) = match name {
-            DOCUMENT => ("documents", "document reader"),
-            SHELL => ("commands", "shell"),
-            // It grades, too; that a rule's grader must is told there.
-            PYTHON => ("interpreter", "Python"),
+    pub fn find_misnamed(name: &str, papers: &Papers) -> Option<String> {
+        let (is_one, kind) = match name {
+            DOCUMENT => (papers.world == World::Document, "document reader"),
+            SHELL => (papers.world == World::Shell, "shell"),
+            PYTHON => (papers.interprets, "Python"),
             _ => return None,
         };
-        // What cannot be read is told where it is loaded.
-        let exports = plugins.papers(name).ok()?.facts.exports;
-        let wanted = format!("pibench:plugin/{interface}@");
-        let is_one = exports.iter().any(|export| export.starts_with(&wanted));
         (!is_one).then(|| {
             format!(
                 "use plugin `{name}`: it is no {kind}, which the agent's own tools look for by this name"
@@ -209,12 +204,12 @@ impl Guests {
         for name in suite.plugin_names().into_iter().chain(own) {
             // One that is missing was told, if it is needed.
             if self.plugins.is_there(&name) {
-                if let Some(reason) = Self::find_misnamed(&self.plugins, &name) {
+                let papers = self.plugins.papers(&name).map_err(PlanError::input)?;
+                if let Some(reason) = Self::find_misnamed(&name, &papers) {
                     let reason = format!("{reason}; give the plugin another name");
                     return Err(PlanError::input(reason));
                 }
-                let papers = self.plugins.papers(&name);
-                let decided = papers.and_then(|papers| self.plugins.decide(&name, &papers));
+                let decided = self.plugins.decide(&name, &papers);
                 decided.map_err(PlanError::input)?;
             }
         }

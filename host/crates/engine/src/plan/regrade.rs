@@ -8,7 +8,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::answers::offline;
 use super::cast::{Names, UNKNOWN, cast, clients, recorded};
-use super::reopen::{assignments, load, plugin_dirs, prompts_folder, same_rules, suite_file};
+use super::reopen::{
+    assignments, load, plugin_dirs, policy_file, prompts_folder, same_rules, suite_file,
+};
 use super::resolve::{absolute, of_folder};
 use super::{Answers, Guests, Machine, Made, Plan, PlanError, Roles};
 use crate::role::prompts::Prompts;
@@ -54,7 +56,7 @@ pub fn regrade(
     let prompts = load_prompts(dir, &was, by.prompts)?;
     let named_prompts = by.prompts.map(absolute).transpose()?;
     let (roles, spending) = cast_judges(&was, &suite, &prompts, &by.answers)?;
-    let policy = by.choose_policy(suite.policy.as_deref())?;
+    let policy = by.choose_policy(suite.policy.as_deref(), dir, &was)?;
     let own = by.plugins.map(|dir| dir.as_std_path().to_owned());
     let dirs = own.into_iter().chain(plugin_dirs(machine, &was)).collect();
     let guests = Guests::of(machine, &suite, dirs, policy.as_deref())?;
@@ -193,8 +195,13 @@ fn cast_judges(
 }
 
 impl Grading<'_> {
-    /// The policy in effect, absolute: that of the run may be gone, and is told where it is read.
-    fn choose_policy(&self, policy: Option<&Utf8Path>) -> Result<Option<Utf8PathBuf>, PlanError> {
+    /// The policy in effect, absolute: the one that was named, or that of the run.
+    fn choose_policy(
+        &self,
+        policy: Option<&Utf8Path>,
+        dir: &Utf8Path,
+        was: &Manifest,
+    ) -> Result<Option<Utf8PathBuf>, PlanError> {
         let is_own = |one: &Assignment| {
             matches!(
                 one,
@@ -206,7 +213,7 @@ impl Grading<'_> {
         };
         match policy {
             Some(own) if self.chosen.iter().any(is_own) => Ok(Some(absolute(own)?.into())),
-            of_run => Ok(of_run.map(ToOwned::to_owned)),
+            _ => Ok(policy_file("grade", dir, was)?.map(ToOwned::to_owned)),
         }
     }
 }
@@ -249,6 +256,7 @@ fn read_graded(dir: &Utf8Path, played: &RunFolder, was: &Manifest) -> Result<Gra
         judge: was.judge.clone(),
         // An imported run does not say by which it was.
         prompts_digest: Some(was.prompts_digest.clone()).filter(|digest| !digest.is_empty()),
+        prompts_version: was.prompts_version,
     })
 }
 

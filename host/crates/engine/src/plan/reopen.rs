@@ -32,9 +32,9 @@ pub(super) const GO_ON: &str = "go on with";
 pub enum Purpose<'a> {
     /// To look at it: nothing is asked, and nothing is written.
     Look,
-    /// To hold the patterns of a suite as it is now against the verdicts of the record: nothing is asked or written, and the
-    /// suite may have changed.
-    Against { suite: &'a Utf8Path },
+    /// To hold the patterns of a suite as it is now, of `Places`, against the verdicts of the record: nothing is asked or
+    /// written, and the suite may have changed.
+    Against,
     /// To judge it again by this judge, who is its user agent too: nothing is written. `again`: a recording is gone on with.
     Judge {
         judge: &'a str,
@@ -48,7 +48,7 @@ impl Purpose<'_> {
     fn verb(self) -> &'static str {
         match self {
             Self::Look => "verify",
-            Self::Against { .. } => "hold patterns against",
+            Self::Against => "hold patterns against",
             Self::Judge { .. } => "judge",
         }
     }
@@ -69,13 +69,8 @@ pub struct GoingOn {
     pub beside: bool,
 }
 
-/// The plan of a run folder, as it was made.
-pub fn reopen(machine: &Machine, dir: &Utf8Path, purpose: Purpose<'_>) -> Result<Plan, PlanError> {
-    reopen_by(machine, dir, purpose, Places::default())
-}
-
-/// The same, of a run whose files are elsewhere by now: what is not named is looked for where the record says. Their contents are
-/// compared in any case; those of a policy by what they grant and limit.
+/// The plan of a run folder, as it was made. Of its files, which may be elsewhere by now, what is not named is looked for where the
+/// record says. Their contents are compared in any case; those of a policy by what they grant and limit.
 pub fn reopen_by(
     machine: &Machine,
     dir: &Utf8Path,
@@ -90,7 +85,9 @@ pub fn reopen_by(
         suite_path: of(places.suite).unwrap_or(manifest.suite_path),
         plugin_dirs,
         policy: of(places.policy).or(manifest.policy),
-        prompts: moved_prompts(manifest.prompts, places.prompts),
+        // Patterns are asked in no words.
+        prompts: moved_prompts(manifest.prompts, places.prompts)
+            .filter(|_| !matches!(purpose, Purpose::Against)),
         ..manifest
     };
     look(machine, dir, (folder, manifest), purpose, false)
@@ -164,23 +161,20 @@ pub fn of_draft(
 fn look(
     machine: &Machine,
     dir: &Utf8Path,
-    (folder, mut manifest): (RunFolder, Manifest),
+    (folder, manifest): (RunFolder, Manifest),
     purpose: Purpose<'_>,
     is_foreign: bool,
 ) -> Result<Plan, PlanError> {
-    if let Purpose::Against { suite } = purpose {
-        suite.as_str().clone_into(&mut manifest.suite_path);
-    }
     let verb = purpose.verb();
     let opened = Opened::read(verb, machine, dir, (folder, manifest), None)?;
     if is_foreign {
         opened.check_suite(dir)?;
     }
-    if !matches!(purpose, Purpose::Against { .. }) {
+    if !matches!(purpose, Purpose::Against) {
         opened.check_same(verb, machine, dir)?;
     }
     let played = Names::played(&opened.manifest);
-    if matches!(purpose, Purpose::Against { .. })
+    if matches!(purpose, Purpose::Against)
         && [&played.user, &played.judge].contains(&&LEXICAL.to_owned())
     {
         return Err(PlanError::asked(format!(
@@ -190,7 +184,7 @@ fn look(
     let silent = recorded(&opened.manifest, &played);
     let (names, mut models) = match purpose {
         Purpose::Look => (played, silent),
-        Purpose::Against { .. } => (judged_by(&played, LEXICAL), silent),
+        Purpose::Against => (judged_by(&played, LEXICAL), silent),
         Purpose::Judge {
             judge,
             answers,
@@ -428,7 +422,7 @@ pub(super) fn suite_file(
 }
 
 /// Where the policy is, if it was played by one.
-fn policy_file<'m>(
+pub(super) fn policy_file<'m>(
     verb: &str,
     dir: &Utf8Path,
     manifest: &'m Manifest,
@@ -454,8 +448,8 @@ pub(super) fn prompts_folder<'m>(
 ) -> Result<Option<&'m Utf8Path>, PlanError> {
     match manifest.prompts.as_deref().map(Utf8Path::new) {
         Some(named) if !named.exists() => Err(PlanError::input(format!(
-            "{verb} {dir}: its folder of prompts {named} is not there; put it back (`verify`, `review`, `audit` and `grade` take it \
-             from elsewhere by --prompts)"
+            "{verb} {dir}: its folder of prompts {named} is not there; put it back (`verify`, `review`, `audit`, `grade` and \
+             `submit prepare` take it from elsewhere by --prompts)"
         ))),
         named => Ok(named),
     }

@@ -55,6 +55,7 @@ pub(crate) fn judgement(matcher: Option<&Matcher>, pieces: &[Piece]) -> Judgemen
         Some(piece) => Judgement {
             yes: true,
             reason: place(piece.place()),
+            votes: Vec::new(),
         },
         None => Judgement::no("nothing matches"),
     }

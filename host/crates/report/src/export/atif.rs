@@ -64,7 +64,7 @@ fn trajectory(
         steps.turn(turn);
     }
     let used = &line.usage.agent;
-    let told = |tokens: u64| (!used.is_uncounted()).then_some(tokens);
+    let told = |tokens| used.known(tokens);
     let metrics = json!({
         "total_prompt_tokens": told(used.input_tokens), "total_completion_tokens": told(used.output_tokens),
         "total_cached_tokens": told(used.cached_tokens), "total_cost_usd": cost(used), "total_steps": steps.done.len(),

@@ -267,7 +267,7 @@ fn enter(at: usize, run: &RunRecord, one: &Played<'_>, tables: [&mut Vec<Value>;
         ("user", line.usage.user),
         ("judge", line.usage.judge),
     ] {
-        let told = |tokens: u64| (!used.is_uncounted()).then_some(tokens);
+        let told = |tokens| used.known(tokens);
         usage.push(key(json!({
             "role": role, "calls": used.calls, "input_tokens": told(used.input_tokens),
             "cached_tokens": told(used.cached_tokens), "output_tokens": told(used.output_tokens),

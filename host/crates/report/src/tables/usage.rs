@@ -2,6 +2,7 @@
 
 use super::{Measured, name, row};
 use crate::sheet::{Best, Cell, Column, Figure, Sheet};
+use pibench_core::message::Usage;
 
 /// Tokens by role, and what they cost.
 pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
@@ -42,20 +43,15 @@ pub(super) fn usage(runs: &[Measured<'_>]) -> Sheet {
         for usage in roles {
             cells.push(Cell::Count(usage.calls));
             cells.extend([usage.input_tokens, usage.output_tokens].map(|tokens| {
-                if usage.is_uncounted() {
-                    Cell::one(None)
-                } else {
-                    Cell::Count(tokens)
-                }
+                let known = usage.known(tokens);
+                known.map_or_else(|| Cell::one(None), Cell::Count)
             }));
         }
         let cached = results.usage.agent.cached_share();
         cells.push(Cell::one(
             cached.map(|share| Figure::new(share * 100.0, None, 1)),
         ));
-        let is_part = roles
-            .iter()
-            .any(|usage| usage.is_uncounted() || usage.uncounted_calls > 0);
+        let is_part = roles.iter().any(Usage::lacks_counts);
         let tokens = total.tokens() as f64;
         let is_known = !is_part && sessions > 0;
         let each = Figure::new(tokens / sessions.max(1) as f64, None, 0);

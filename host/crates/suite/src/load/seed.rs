@@ -36,6 +36,7 @@ impl Loader {
             return;
         }
         let folder = format!("{FOLDER}/{name}");
+        self.pack.ask_folder(&folder);
         match self.read_people(&folder) {
             Ok(people) => {
                 let own = std::mem::take(&mut file.people);

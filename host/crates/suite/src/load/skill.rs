@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde::de::IgnoredAny;
 
 use super::{Loader, STAGED_LIMIT, cannot, check_length, join, plain_lines};
 use crate::problem::Report;
@@ -16,26 +16,50 @@ use pibench_core::skill::{Names, SIZE};
 /// The skill's own file.
 const SKILL: &str = "SKILL.md";
 
-/// The keys of the block that the agent's prompt is made of.
-const KEYS: [&str; 4] = ["name", "description", "always", "tools"];
-
 /// Files of one skill, those in folders of its own among them.
 const FILE_LIMIT: usize = 200;
 
-/// The block at the top, as far as it must be there. Other keys are free.
-#[derive(Debug, Deserialize)]
+/// What the block at the top must have.
+#[derive(Debug)]
 pub struct Head {
     pub name: String,
     pub description: String,
 }
 
-/// The rest that the agent reads, as it reads it: a block in which this is wrong is no skill to it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Rest {
-    #[serde(rename = "always")]
-    _always: bool,
+/// The block at the top, as the agent reads it: one in which this is wrong is no skill to it. Other keys are another scaffold's.
+#[derive(Debug, Deserialize)]
+struct Block {
+    name: Option<String>,
+    description: Option<String>,
+    #[serde(default)]
+    always: bool,
     tools: Option<Names>,
+    #[serde(flatten)]
+    others: BTreeMap<String, IgnoredAny>,
+}
+
+impl Block {
+    fn head(self) -> Result<Head, String> {
+        let Self {
+            name, description, ..
+        } = self;
+        let there = |text: &String| !text.trim().is_empty();
+        match (name.filter(there), description.filter(there)) {
+            (Some(name), Some(description)) => Ok(Head { name, description }),
+            _ => Err("needs a `name` and a `description`".into()),
+        }
+    }
+
+    /// A key that nothing reads and that is like one that says nothing.
+    fn misspelt(&self) -> Option<String> {
+        let idle = [("always", !self.always), ("tools", self.tools.is_none())];
+        let idle = idle.into_iter().filter(|(_, is_idle)| *is_idle);
+        let idle: Vec<&str> = idle.map(|(key, _)| key).collect();
+        self.others.keys().find_map(|key| {
+            let near = nearest(key, idle.iter().copied())?;
+            Some(format!("has the key `{key}` (did you mean `{near}`?)"))
+        })
+    }
 }
 
 impl Loader {
@@ -63,10 +87,15 @@ impl Loader {
             }
             let own = join(folder, &format!("skills/{name}"));
             let shared = format!("skills/{name}");
-            let found = [own, shared]
-                .into_iter()
-                .find(|path| self.pack.is_folder(path));
-            match found.map(|path| self.skill(&path, name)) {
+            // The suite's own is meant where the persona has none of that name.
+            let path = if self.pack.is_folder(&own) {
+                own
+            } else {
+                shared
+            };
+            self.pack.ask_folder(&path);
+            let is_there = self.pack.is_folder(&path);
+            match is_there.then(|| self.skill(&path, name)) {
                 Some(Ok(files)) => {
                     match own_head(&files, name) {
                         Ok(head) => {
@@ -151,54 +180,36 @@ fn own_head(files: &[Staged], name: &str) -> Result<Head, (String, &'static str)
         let help = "the agent is not told of this skill: move a part into a file beside it";
         return Err((reason, help));
     }
-    let head = head(content).map_err(|reason| (reason, BY_THESE))?;
-    rest(content).map_err(|reason| {
+    let block = block(content).map_err(|reason| (reason.to_owned(), BY_THESE))?;
+    let block = read(block).map_err(|reason| {
         let help = "the agent is not told of this skill: mend the block";
         (reason, help)
     })?;
-    match misspelt(content) {
+    let misspelt = block.misspelt();
+    let head = block.head().map_err(|reason| (reason, BY_THESE))?;
+    match misspelt {
         Some(reason) => Err((reason, "nothing reads this key: mend it, or take it away")),
         None => Ok(head),
     }
 }
 
-/// A key of the block that nothing reads and that is like one that is not there. Other keys are another scaffold's.
-fn misspelt(content: &[u8]) -> Option<String> {
-    let keys: BTreeMap<String, Value> = serde_saphyr::from_str(block(content).ok()?).ok()?;
-    let absent = KEYS.into_iter().filter(|key| !keys.contains_key(*key));
-    let absent: Vec<&str> = absent.collect();
-    let mut others = keys.keys().filter(|key| !KEYS.contains(&key.as_str()));
-    others.find_map(|key| {
-        let near = nearest(key, absent.iter().copied())?;
-        Some(format!("has the key `{key}` (did you mean `{near}`?)"))
-    })
-}
-
 /// The tools that the block at the top of a `SKILL.md` names; none where it cannot be read.
 pub fn tools(content: &[u8]) -> Vec<String> {
-    let tools = rest(content).ok().and_then(|rest| rest.tools);
+    let block = block(content).ok().and_then(|block| read(block).ok());
+    let tools = block.and_then(|block| block.tools);
     tools.map(Names::into_list).unwrap_or_default()
 }
 
 /// The block at the top of a `SKILL.md`, or what is wrong with it.
 pub fn head(content: &[u8]) -> Result<Head, String> {
-    let head: Head = read(content)?;
-    if head.name.trim().is_empty() || head.description.trim().is_empty() {
-        return Err("needs a `name` and a `description`".into());
-    }
-    Ok(head)
+    read(block(content)?)?.head()
 }
 
-fn rest(content: &[u8]) -> Result<Rest, String> {
-    read(content)
+fn read(block: &str) -> Result<Block, String> {
+    serde_saphyr::from_str(block).map_err(|error| format!("has a block that is wrong: {error}"))
 }
 
-fn read<T: serde::de::DeserializeOwned>(content: &[u8]) -> Result<T, String> {
-    serde_saphyr::from_str(block(content)?)
-        .map_err(|error| format!("has a block that is wrong: {error}"))
-}
-
-fn block(content: &[u8]) -> Result<&str, String> {
+fn block(content: &[u8]) -> Result<&str, &'static str> {
     let text = std::str::from_utf8(content).map_err(|_| "is not UTF-8")?;
     let (block, _) = text
         .strip_prefix("---\n")

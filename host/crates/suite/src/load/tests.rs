@@ -299,6 +299,11 @@ fn a_skill_that_the_agent_would_not_be_told_of_is_warned_of_and_others_are_not()
             "has the key `alwyas` (did you mean `always`?)",
         ),
         ("other", "", "the skills `plan` and `other` have one `name`"),
+        (
+            "\" \"",
+            "",
+            "of skill `plan` needs a `name` and a `description`",
+        ),
     ] {
         skill(name, more);
         let warnings = folder.load().unwrap().warnings;

@@ -65,6 +65,7 @@ impl Loader {
         let Some(folder) = folder else {
             return Vec::new();
         };
+        self.pack.ask_folder(folder);
         let names = match self.pack.names(folder) {
             Ok(names) => names,
             Err(error) => {

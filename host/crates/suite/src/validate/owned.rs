@@ -39,8 +39,23 @@ impl People {
             let is_public = record["public"] == true;
             self.user.is_empty() || !is_others || is_public || self.is_about_user(record)
         };
-        let seen = only(records, is_seen);
-        (seen, only(records, |record| !is_seen(record)))
+        let Value::Object(lists) = records else {
+            return (records.clone(), records.clone());
+        };
+        let (mut seen, mut unseen) = (Map::new(), Map::new());
+        for (name, list) in lists {
+            let (mine, others) = match list {
+                Value::Array(list) => {
+                    let split = list.iter().cloned().partition(is_seen);
+                    let (mine, others): (Vec<Value>, Vec<Value>) = split;
+                    (mine.into(), others.into())
+                }
+                other => (other.clone(), other.clone()),
+            };
+            seen.insert(name.clone(), mine);
+            unseen.insert(name.clone(), others);
+        }
+        (seen.into(), unseen.into())
     }
 
     fn is_about_user(&self, value: &Value) -> bool {
@@ -60,18 +75,6 @@ fn folded(name: &str) -> String {
     }
     let kept = |c: &char| c.is_ascii_digit() || *c == '+';
     name.chars().filter(kept).collect()
-}
-
-/// The lists of records without those of which it is not true.
-fn only(records: &Value, is_kept: impl Fn(&Value) -> bool) -> Value {
-    let mut kept = records.clone();
-    let lists = kept.as_object_mut().into_iter();
-    for list in lists.flat_map(Map::values_mut) {
-        if let Value::Array(list) = list {
-            list.retain(&is_kept);
-        }
-    }
-    kept
 }
 
 #[cfg(test)]

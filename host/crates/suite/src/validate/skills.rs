@@ -1,6 +1,6 @@
 //! The tools that a persona's skills say they need are those that its agent has.
 
-use super::Tools;
+use super::{Lack, Tools};
 use crate::load::skill;
 use crate::problem::Report;
 use crate::suite::Persona;
@@ -19,19 +19,19 @@ pub(super) fn check(
             continue;
         };
         for tool in skill::tools(&file.content) {
-            let app = tool.split_once("__").map(|(app, _)| app);
-            if app.is_some_and(|app| tools.is_meant(app)) {
-                continue;
-            }
             let needs = format!("the skill `{folder}` needs the tool `{tool}`");
-            if !tools.have(&tool) {
-                let message = format!("{needs}, which is not there");
-                let help = "name a built-in tool or one of a plugin";
-                report.warn(place.span(), message, tools.remedy(&tool, help));
-            } else if app.is_some() && !persona.has_tool(&tool) {
-                let message = format!("{needs}, which the persona has not");
-                let help = "add it to the persona's tools, or take the skill away";
-                report.warn(place.span(), message, help);
+            match tools.lack(&tool, persona) {
+                Some(Lack::Nowhere) => {
+                    let message = format!("{needs}, which is not there");
+                    let help = "name a built-in tool or one of a plugin";
+                    report.warn(place.span(), message, tools.remedy(&tool, help));
+                }
+                Some(Lack::NotTheirs) => {
+                    let message = format!("{needs}, which the persona has not");
+                    let help = "add it to the persona's tools, or take the skill away";
+                    report.warn(place.span(), message, help);
+                }
+                None => {}
             }
         }
     }

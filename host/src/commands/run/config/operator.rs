@@ -13,54 +13,12 @@ use pibench_suite::load::LoadedPolicy;
 /// Each option with its value.
 pub(super) fn rows(args: &RunArgs, settled: &Settled) -> Vec<Row> {
     let Manifest {
-        shard,
         plugin_dirs,
-        prompts,
         policy,
         plugins,
         ..
     } = &settled.manifest;
-    let TapeArgs {
-        record,
-        replay,
-        judge_cache,
-    } = &args.tape;
-    let path = |path: &Option<Utf8PathBuf>| path.as_ref().map(ToString::to_string);
-    let out = path(&args.out);
-    let flag = |given: bool| given.then(|| "true".to_owned());
-    let grace = (args.grace != GRACE).then(|| args.grace.to_string());
-    let options = [
-        ("shard", shard.map(|shard| shard.to_string()), None),
-        (
-            "out",
-            out,
-            Some(format!("runs/{}-<UTC time>", settled.manifest.suite)),
-        ),
-        ("prompts", prompts.clone(), Some("built in".into())),
-        ("max-cost", args.max_cost.map(|usd| usd.to_string()), None),
-        (
-            "log-level",
-            args.log_level.map(|level| level.to_string()),
-            Some("info".into()),
-        ),
-        ("otlp", args.otlp.clone(), None),
-        (
-            "otlp-messages",
-            flag(args.otlp_messages),
-            Some("false".into()),
-        ),
-        (
-            "no-preflight",
-            flag(args.no_preflight),
-            Some("false".into()),
-        ),
-        ("grace", grace, Some(GRACE.to_string())),
-        ("exit-zero", flag(args.exit_zero), Some("false".into())),
-        ("record", path(record), None),
-        ("replay", path(replay), None),
-        ("judge-cache", path(judge_cache), None),
-    ];
-    let mut rows: Vec<Row> = options
+    let mut rows: Vec<Row> = options(args, &settled.manifest)
         .into_iter()
         .map(|(key, given, default)| Row {
             from: match given {
@@ -89,6 +47,69 @@ pub(super) fn rows(args: &RunArgs, settled: &Settled) -> Vec<Row> {
         ));
     }
     rows
+}
+
+/// Each option of one value, with what was given and what is taken otherwise.
+fn options(
+    args: &RunArgs,
+    manifest: &Manifest,
+) -> Vec<(&'static str, Option<String>, Option<String>)> {
+    // Named one by one, so that none which comes later is forgotten here.
+    let RunArgs {
+        max_cost,
+        log_level,
+        otlp,
+        otlp_messages,
+        no_preflight,
+        grace,
+        exit_zero,
+        out,
+        tape,
+        // As the manifest has them.
+        shard: _,
+        prompts: _,
+        // Each is told in a way of its own.
+        settings: _,
+        sync: _,
+        no_sync: _,
+        // What is done in place of this, and how it is printed.
+        resume: _,
+        dry_run: _,
+        print_config: _,
+        json: _,
+    } = args;
+    let TapeArgs {
+        record,
+        replay,
+        judge_cache,
+    } = tape;
+    let Manifest {
+        shard,
+        prompts,
+        suite,
+        ..
+    } = manifest;
+    let path = |path: &Option<Utf8PathBuf>| path.as_ref().map(ToString::to_string);
+    let flag = |given: bool| given.then(|| "true".to_owned());
+    let off = || Some("false".to_owned());
+    let folder = format!("runs/{suite}-<UTC time>");
+    let level = log_level.map(|level| level.to_string());
+    let grace = grace.map(|seconds| seconds.to_string());
+    vec![
+        ("shard", shard.map(|shard| shard.to_string()), None),
+        ("out", path(out), Some(folder)),
+        ("prompts", prompts.clone(), Some("built in".into())),
+        ("max-cost", max_cost.map(|usd| usd.to_string()), None),
+        ("log-level", level, Some("info".into())),
+        ("otlp", otlp.clone(), None),
+        ("otlp-messages", flag(*otlp_messages), off()),
+        ("no-preflight", flag(*no_preflight), off()),
+        ("grace", grace, Some(GRACE.to_string())),
+        ("exit-zero", flag(*exit_zero), off()),
+        ("record", path(record), None),
+        ("replay", path(replay), None),
+        ("judge-cache", path(judge_cache), None),
+    ]
 }
 
 /// Two options say the one or the other.
