@@ -9,6 +9,7 @@ use regex_automata::util::syntax;
 use regex_syntax::ast::parse::ParserBuilder;
 use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::utf8::Utf8Sequences;
 
 /// Nesting of one pattern, so that parsing it cannot use up the stack.
 pub(crate) const NESTING: u32 = 64;
@@ -36,7 +37,7 @@ pub fn units(text: &str) -> Result<usize, String> {
         .build();
     let syntax = translator.translate(text, &pattern);
     syntax
-        .map(|syntax| size(&syntax))
+        .map(|syntax| size(&syntax, false))
         .map_err(|error| last_line(&error))
 }
 
@@ -68,15 +69,29 @@ fn last_line(error: &dyn std::fmt::Display) -> String {
     line.trim_start_matches("error: ").to_owned()
 }
 
-/// How many states and transitions one that was read compiles to at most.
-pub(crate) fn size(syntax: &Hir) -> usize {
+/// How many states and transitions one that was read compiles to at most. `widened`: where each letter will stand for both of its
+/// cases, and a blank for a line end.
+pub(crate) fn size(syntax: &Hir, widened: bool) -> usize {
+    let size = |part: &Hir| size(part, widened);
     let sum = |parts: &[Hir]| parts.iter().map(size).fold(1, usize::saturating_add);
     match syntax.kind() {
         HirKind::Empty | HirKind::Look(_) => 1,
-        HirKind::Literal(literal) => literal.0.len(),
-        HirKind::Class(Class::Bytes(class)) => class.ranges().len() + 1,
-        // A range of characters falls apart into sequences of bytes: six at most, of four.
-        HirKind::Class(Class::Unicode(class)) => class.ranges().len().saturating_mul(24) + 1,
+        HirKind::Literal(literal) => {
+            let is_wide = |byte: &&u8| byte.is_ascii_alphabetic() || **byte == b' ';
+            let wide = literal.0.iter().filter(is_wide).count();
+            // A class of two.
+            literal.0.len() + if widened { 2 * wide } else { 0 }
+        }
+        HirKind::Class(Class::Bytes(class)) => {
+            class.ranges().len() * (1 + usize::from(widened)) + 1
+        }
+        HirKind::Class(Class::Unicode(class)) => {
+            // A range of characters falls apart into sequences of bytes.
+            let sequences = class
+                .iter()
+                .flat_map(|range| Utf8Sequences::new(range.start(), range.end()));
+            sequences.map(|sequence| sequence.len()).sum::<usize>() + 1
+        }
         HirKind::Repetition(repeated) => {
             let times = repeated.max.unwrap_or(repeated.min.saturating_add(1));
             let times = usize::try_from(times).unwrap_or(usize::MAX);

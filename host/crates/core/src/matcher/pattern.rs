@@ -1,5 +1,6 @@
 //! One pattern of a matcher: read and bounded when a suite is loaded, compiled when it is first tried. A suite has thousands
-//! of alternatives, and a run tries few of them: compiling all was most of what loading took.
+//! of alternatives, and a run tries few of them: compiling all was most of what loading took, and then it was telling each letter
+//! from its two cases.
 
 use std::cell::RefCell;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -10,6 +11,7 @@ use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
 use regex_automata::nfa::thompson::{self, Compiler, NFA, WhichCaptures};
 use regex_automata::util::pool::Pool;
+use regex_syntax::ast::Ast;
 use regex_syntax::ast::parse::ParserBuilder;
 use regex_syntax::hir::Hir;
 use regex_syntax::hir::translate::TranslatorBuilder;
@@ -27,7 +29,11 @@ const UNIT: usize = 64;
 /// Alternatives that can be compiled, as one.
 #[derive(Debug)]
 pub(super) struct Pattern {
-    syntax: Hir,
+    /// Each was read once, so that what is wrong with it was told.
+    alternatives: Vec<Box<str>>,
+    /// Bytes of the shortest text that one of them matches; None where they match nothing at all.
+    least: Option<usize>,
+    /// Of all of them.
     units: usize,
     compiled: OnceLock<Option<Automaton>>,
 }
@@ -80,14 +86,29 @@ impl Automaton {
 impl Pattern {
     /// What cannot be read is refused. Whether it is too large is asked of [`Self::checked`].
     pub(super) fn read(text: &str) -> Result<Self, regex::Error> {
-        read(text).map(Self::of)
+        // In ASCII, a letter is as long in both cases: its size and length show without telling them apart.
+        let (syntax, units) = if text.is_ascii() {
+            let syntax = translate(text, &parse(text)?, false)?;
+            let units = size(&syntax, true);
+            (syntax, units)
+        } else {
+            let syntax = read(text)?;
+            let units = size(&syntax, false);
+            (syntax, units)
+        };
+        Ok(Self {
+            alternatives: vec![text.into()],
+            least: syntax.properties().minimum_len(),
+            units,
+            compiled: OnceLock::new(),
+        })
     }
 
     /// What would be too large is refused.
     pub(super) fn checked(mut self) -> Result<Self, regex::Error> {
         // The units are an upper bound: what is above the limit by them may still be small enough.
         if self.units.saturating_mul(UNIT) > SIZE {
-            let compiled = compile(&self.syntax, Some(SIZE))?;
+            let compiled = compile(&self.syntax()?, Some(SIZE))?;
             self.units = compiled.memory_usage() / UNIT;
         }
         Ok(self)
@@ -104,23 +125,26 @@ impl Pattern {
     }
 
     /// What matches where one of these does: one automaton is made and tried sooner than each of many.
-    pub(super) fn any(alternatives: Vec<Self>) -> Self {
-        let syntax = alternatives.into_iter().map(|one| one.syntax).collect();
-        Self::of(Hir::alternation(syntax))
-    }
-
-    fn of(syntax: Hir) -> Self {
+    pub(super) fn any(patterns: Vec<Self>) -> Self {
         Self {
-            units: size(&syntax),
-            syntax,
+            least: patterns.iter().filter_map(|one| one.least).min(),
+            units: patterns.iter().map(|one| one.units).sum(),
+            alternatives: patterns
+                .into_iter()
+                .flat_map(|one| one.alternatives)
+                .collect(),
             compiled: OnceLock::new(),
         }
     }
 
+    fn syntax(&self) -> Result<Hir, regex::Error> {
+        let alternatives = self.alternatives.iter().map(|text| read(text));
+        Ok(Hir::alternation(alternatives.collect::<Result<_, _>>()?))
+    }
+
     /// Whether the text holds it anywhere.
     pub(super) fn is_match(&self, text: &str) -> bool {
-        let least = self.syntax.properties().minimum_len();
-        if least.is_none_or(|least| text.len() < least) {
+        if self.least.is_none_or(|least| text.len() < least) {
             // None: it matches nothing at all.
             return false;
         }
@@ -138,27 +162,40 @@ impl Pattern {
     }
 
     fn compiled(&self) -> Option<&Automaton> {
-        // Each alternative is below the limit of size, so there is none here.
-        let compiled = self.compiled.get_or_init(|| Automaton::of(&self.syntax));
+        // Each alternative can be read and is below the limit of size, so there is none here.
+        let compiled = self
+            .compiled
+            .get_or_init(|| Automaton::of(&self.syntax().ok()?));
         compiled.as_ref()
     }
 }
 
-/// A blank and `.` are line ends too, so that a pattern that does not speak of lines matches across them.
+/// A pattern as it is tried. A blank and `.` are line ends too, so that one that does not speak of lines matches across them.
 fn read(text: &str) -> Result<Hir, regex::Error> {
-    let wrong = |error: &dyn std::fmt::Display| regex::Error::Syntax(error.to_string());
-    let mut parser = ParserBuilder::new().nest_limit(NESTING).build();
-    let mut pattern = parser.parse(text).map_err(|error| wrong(&error))?;
+    let mut pattern = parse(text)?;
     blank::widen(&mut pattern);
+    translate(text, &pattern, true)
+}
+
+fn parse(text: &str) -> Result<Ast, regex::Error> {
+    let mut parser = ParserBuilder::new().nest_limit(NESTING).build();
+    parser.parse(text).map_err(|error| wrong(&error))
+}
+
+fn translate(text: &str, pattern: &Ast, any_case: bool) -> Result<Hir, regex::Error> {
     // Unicode's tables are large, and a pattern of ASCII characters does without.
     let mut translator = TranslatorBuilder::new()
-        .case_insensitive(true)
+        .case_insensitive(any_case)
         .dot_matches_new_line(true)
         .unicode(!text.is_ascii())
         .utf8(false)
         .build();
-    let syntax = translator.translate(text, &pattern);
+    let syntax = translator.translate(text, pattern);
     syntax.map_err(|error| wrong(&error))
+}
+
+fn wrong(error: &dyn std::fmt::Display) -> regex::Error {
+    regex::Error::Syntax(error.to_string())
 }
 
 /// `most`: bytes.
@@ -271,10 +308,10 @@ mod tests {
             text in "([a-cé.]|\\\\w|\\[\\^?a-fü\\]|\\((ab|c)\\)){1,6}([*+?]|\\{[0-9]{1,2},[0-9]{2,3}\\})?",
         ) {
             if let Ok(pattern) = Pattern::new(&text) {
-                let compiled = compile(&pattern.syntax, Some(SIZE));
+                let compiled = compile(&pattern.syntax().unwrap(), Some(SIZE));
                 prop_assert!(compiled.is_ok(), "{text}");
                 let bytes = compiled.unwrap().memory_usage();
-                let most = size(&pattern.syntax) * UNIT;
+                let most = pattern.units * UNIT;
                 prop_assert!(bytes <= 2 * most + 4096, "{text}: {bytes} bytes, {most} at most");
             }
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use super::{Loader, STAGED_LIMIT, cannot, check_length, join, plain_lines};
 use crate::problem::Report;
@@ -35,7 +35,7 @@ struct Block {
     always: bool,
     tools: Option<Names>,
     #[serde(flatten)]
-    others: BTreeMap<String, IgnoredAny>,
+    others: BTreeMap<String, Value>,
 }
 
 impl Block {
