@@ -385,7 +385,7 @@ fn a_folder_of_several_agents_is_sampled_over_all_of_them() {
     assert_eq!(some.matches("<section").count(), 4);
     let silent = some
         .split("<section")
-        .filter(|one| one.contains("<pre>OK.</pre>"));
+        .filter(|one| one.contains("<pre dir=\"auto\">OK.</pre>"));
     assert_eq!(silent.count(), 2);
     let named = sheet("named.html", &["both/nop", "both/reference"], "4");
     assert_eq!(named, some, "no order of runs has a part");

@@ -309,6 +309,18 @@ fn examples_are_tried() {
         3,
         &["the matcher matches this"],
     );
+    // What is no question is no example of one, whatever the patterns say; the mark of another script makes one.
+    check(
+        &file,
+        "\"Is the log lost after 240 days?\"",
+        "\"Is the log lost after 240 days.\"",
+        3,
+        &["it has no sentence of at most 400 characters with a question mark at its end"],
+    );
+    let scene = scene();
+    scene.replace(&file, r"[^?]{0,240}\?", r"[^?？]{0,240}[?？]");
+    scene.replace(&file, "look at the frame?\"", "look at the frame？\"");
+    expect(&scene.run(&["check", SUITE]), 0, &[]);
 }
 
 #[test]
@@ -600,6 +612,66 @@ fn a_leak_in_a_document_is_found() {
         3,
         &[said, "does not stand in"],
     );
+}
+
+/// What every session of a persona has is read as what one stages.
+#[test]
+fn a_leak_in_a_document_of_the_persona_is_found() {
+    let scene = scene();
+    let persona = "tasks/personas/law_trainee/persona.toml";
+    let secret =
+        "The loss is stated in three heads, each with the sum of its paper and the page of it.";
+    scene.replace(
+        persona,
+        "files = [{ source = \"access.md\" }",
+        "files = [{ source = \"access.md\" }, { source = \"house.docx\" }",
+    );
+    let document = scene.path(persona).with_file_name("house.docx");
+    let write = |text: &str| {
+        let body = format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>");
+        std::fs::write(&document, crate::documents::docx(&body)).unwrap();
+    };
+    write(secret);
+    let said = "the file `house.docx` of the persona has this";
+    expect(&scene.run(&["check", SUITE]), 3, &[said]);
+    write("Rules of the house");
+    scene.replace(
+        &session("saltmarsh-statement"),
+        "found_in = [{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"exhibit-mark\" }, ",
+        "found_in = [{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"exhibit-mark\" }, \
+         { kind = \"file\", path = \"house.docx\", quote = \"Rules of the house\" }, ",
+    );
+    expect(&scene.run(&["check", SUITE]), 0, &[]);
+}
+
+/// Two names that look the same are two names.
+#[test]
+fn a_file_that_differs_in_its_unicode_form_alone_is_told() {
+    let scene = scene();
+    let file = session("saltmarsh-statement");
+    let (whole, apart) = ("caf\u{e9}.md", "cafe\u{301}.md");
+    let stage = |source: &str| format!("{{ source = \"{source}\", path = \"{apart}\" }},\n");
+    let folder = scene.path(&file);
+    std::fs::write(folder.with_file_name(apart), "Closed on caf\u{e9} days.\n").unwrap();
+    scene.replace(
+        &file,
+        "files = [\n",
+        &format!("files = [\n    {}", stage(whole)),
+    );
+    let form = "in another Unicode form (decomposed there, composed here)";
+    let said = format!("no such file, but one of this name {form}");
+    expect(&scene.run(&["check", SUITE]), 3, &[&said]);
+    scene.replace(&file, &stage(whole), &stage(apart));
+    let found = |path: &str| {
+        format!("{{ kind = \"file\", path = \"{path}\", quote = \"on cafe\u{301} days\" }}, ")
+    };
+    let before = "found_in = [{ kind = \"session\", session = \"saltmarsh-exhibit\", intent = \"exhibit-mark\" }, ";
+    scene.replace(&file, before, &format!("{before}{}", found(whole)));
+    let said = format!("`{whole}` is there only {form}");
+    expect(&scene.run(&["check", SUITE]), 3, &[&said]);
+    // A quote is found in either form.
+    scene.replace(&file, &found(whole), &found(apart));
+    expect(&scene.run(&["check", SUITE]), 0, &[]);
 }
 
 /// What is wrong with one file keeps nothing else from being found.

@@ -429,6 +429,56 @@ fn page(filter: &str, content: &[u8]) -> Vec<u8> {
     ])
 }
 
+/// A PDF whose page has two lines: "Page", and these codes in a font of that encoding.
+fn pdf_with_font(encoding: &str, codes: &str) -> Vec<u8> {
+    let content =
+        format!("BT /F1 12 Tf 72 720 Td (Page) Tj 0 -20 Td /F2 12 Tf <{codes}> Tj ET").into_bytes();
+    let stream = format!("<< /Length {} >>\nstream\n", content.len()).into_bytes();
+    let plain = |text: &str| text.as_bytes().to_vec();
+    pdf_of(&[
+        plain("<< /Type /Catalog /Pages 2 0 R >>"),
+        plain("<< /Type /Pages /Kids [3 0 R] /Count 1 >>"),
+        plain(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 5 0 R /F2 6 0 R >> >> /Contents 4 0 R >>",
+        ),
+        [stream, content, plain("\nendstream")].concat(),
+        plain("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"),
+        plain(&format!(
+            "<< /Type /Font /Subtype /Type0 /BaseFont /Mincho /Encoding {encoding} /DescendantFonts [7 0 R] >>"
+        )),
+        plain(
+            "<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Mincho /CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >> /DW 1000 /FontDescriptor 8 0 R >>",
+        ),
+        plain("<< /Type /FontDescriptor /FontName /Mincho /Flags 6 >>"),
+        plain("/UniKS-UTF16-V"),
+    ])
+}
+
+/// The reader has none of the standard's tables of codes.
+#[tokio::test]
+async fn a_pdf_in_a_standard_font_of_east_asia_is_read_or_says_what_cannot_be() {
+    for (encoding, codes, expected) in [
+        ("/UniJIS-UCS2-H", "8ACB6C4266F80031", "請求書1"),
+        ("/UniJIS-UCS2-HW-H", "8ACB6C4266F8", "請求書"),
+        ("/UniGB-UTF16-H", "53D17968", "发票"),
+        ("9 0 R", "C804C138", "전세"),
+    ] {
+        let text = shown("a.pdf", &pdf_with_font(encoding, codes), json!({}))
+            .await
+            .unwrap();
+        assert!(text.contains("Page"), "{encoding}: {text}");
+        assert!(text.contains(expected), "{encoding}: {text}");
+        assert!(!text.contains("cannot be read"), "{encoding}: {text}");
+    }
+    for encoding in ["90ms-RKSJ-H", "GBK-EUC-H", "Identity-H"] {
+        let file = pdf_with_font(&format!("/{encoding}"), "90BF8B81");
+        let text = shown("a.pdf", &file, json!({})).await.unwrap();
+        assert!(text.contains("Page"), "{encoding}: {text}");
+        let expected = format!("[text in the font's encoding `{encoding}` cannot be read]");
+        assert!(text.contains(&expected), "{encoding}: {text}");
+    }
+}
+
 /// A document with this body.
 fn word(body: &str) -> Vec<u8> {
     let xml = format!(r#"<w:document xmlns:w="w"><w:body>{body}</w:body></w:document>"#);

@@ -283,7 +283,7 @@ const PARSERS: [(&str, &[&str]); 39] = [
     ("tar", &["board", "pack", "vault"]),
     ("toml", &[]),
     ("toml_parser", &["suite"]),
-    ("unicode-normalization", &["pack"]),
+    ("unicode-normalization", &["core", "pack"]),
     ("unicode-security", &["pack"]),
     ("url", &["store"]),
     ("wasmparser", &["sandbox"]),

@@ -387,6 +387,35 @@ test("text of agents, apps, files and authors stays text", async () => {
   assert.ok(HOSTILE.includes("<img src=x"));
 });
 
+test("text from right to left is set so, and the rest as before", async () => {
+  cpSync(at("slow"), at("hebrew"), { recursive: true });
+  const path = at("hebrew/trajectories/law_trainee.r1/saltmarsh-statement.json");
+  const record = readJson(path);
+  record.turns[0].message = "אנא לרכז את הסכומים בקובץ בקשה.md, להגשה בסוף החודש.";
+  writeJson(path, record);
+  const outline = readJson(at("hebrew/outline.json"));
+  const session = outline.personas.find((one) => one.id === "law_trainee").sessions.find((one) => one.id === "saltmarsh-statement");
+  session.checklist[0].criterion = "בקשה.md מבקש הנחה מלאה";
+  session.title = "בקשה";
+  writeJson(at("hebrew/outline.json"), outline);
+  const page = await open(browser, report("turned", "hebrew") + "#/session/0/law_trainee/1/saltmarsh-statement");
+  await page.waitForSelector(".turn");
+  const direction = (selector) => page.locator(selector).first().evaluate((node) => getComputedStyle(node).direction);
+  assert.equal(await direction("#turn-1 .bubble.user .text"), "rtl");
+  assert.equal(await direction(".checklist li > p:nth-of-type(2)"), "rtl");
+  assert.equal(await direction("main h1"), "rtl");
+  assert.equal(await direction(".intents li > p:nth-of-type(2)"), "ltr");
+  assert.equal(await direction("#turn-2 .bubble.user .text"), "ltr");
+  // The full stop stands at the left end of its line.
+  await shot(page, "hebrew-session");
+  // Beside other words such a text keeps to itself.
+  await page.keyboard.press("e");
+  assert.equal(await direction(".findings li bdi"), "rtl");
+  assert.equal(await direction(".findings li"), "ltr");
+  assert.deepEqual(page.troubles, []);
+  await page.context().close();
+});
+
 test("a thousand sessions open quickly, one at a time", async () => {
   multiply("slow", "many", 1000);
   const many = report("thousand", "many");

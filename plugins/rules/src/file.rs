@@ -7,6 +7,7 @@ use pibench_sdk::grader::{ChangeKind, WorkspaceError};
 use serde_json::Value;
 
 use crate::finding::{Finding, Undecided};
+use crate::form::{composed, read_json};
 use crate::matcher::{Captures, Matcher, Names};
 use crate::range::Range;
 use crate::scene::Scene;
@@ -57,6 +58,7 @@ struct Pathname {
 impl Pathname {
     fn parse(node: &Node) -> Result<Self, ConfigError> {
         let wrong = |message: &str| ConfigError::new(&node.path, message);
+        // In one form already, as all of a configuration is.
         let text = node.clone().text()?;
         let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
         if !text.split('/').all(plain) {
@@ -71,7 +73,8 @@ impl Pathname {
         let folders = &parts[..parts.len() - 1];
         let fixed = folders
             .iter()
-            .take_while(|part| !part.contains(SPECIAL))
+            // A folder whose name can have several forms is looked for among all.
+            .take_while(|part| !part.contains(SPECIAL) && part.is_ascii())
             .count();
         let folder = folders[..fixed].join("/");
         let deep = fixed < folders.len() || text.contains("**") || text.contains('{');
@@ -85,11 +88,12 @@ impl Pathname {
     }
 
     fn is_match(&self, path: &str) -> bool {
+        let path = composed(path);
         let Some(glob) = &self.glob else {
             return path == self.text;
         };
         let compiled = self.compiled.get_or_init(|| glob.compile_matcher());
-        compiled.is_match(path)
+        compiled.is_match(&*path)
     }
 
     /// The paths and sizes of the files that fit.
@@ -289,13 +293,15 @@ fn text_mismatch(
             return Some(format!("has {number} lines, not {range}"));
         }
     }
+    // Excel writes a byte order mark, which nobody sees.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(matcher) = content
-        && let Some(reason) = matcher.mismatch(Some(&Value::from(text)), &Captures::new())
+        && let Some(reason) = matcher.mismatch(Some(&Value::from(composed(text))), &Captures::new())
     {
         return Some(format!("has a content that {reason}"));
     }
     let matcher = json?;
-    match serde_json::from_str::<Value>(text) {
+    match read_json(text) {
         Err(error) => Some(format!("is not JSON: {error}")),
         Ok(value) => {
             let reason = matcher.mismatch(Some(&value), &Captures::new())?;

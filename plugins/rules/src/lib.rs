@@ -50,6 +50,9 @@
 //! and what was `said`, and a number, as a `length` and a `code`, have no fields: any other key is an error there. A value of
 //! another type than the operator needs does not match; an absent one matches `exists = false` and `not`.
 //!
+//! Texts, names of fields and paths are compared in one Unicode form, composed (NFC), whatever form the configuration and the
+//! evidence have: `é` is one character.
+//!
 //! RANGE is a whole number, `{ min = N, max = N }` with either left out, or `{ exactly = N }`. Where a `count` is left
 //! out it is at least 1.
 //!
@@ -94,7 +97,7 @@
 //! ```
 //!
 //! `json = MATCHER` looks at the file's JSON. `exists = false` asks that there is none, with `changed = true` that it was
-//! deleted in this session.
+//! deleted in this session. A byte order mark, as Excel writes it, is no part of the text; `bytes` counts it.
 //!
 //! # `app`
 //!
@@ -139,6 +142,7 @@ mod condition;
 mod diff;
 mod file;
 mod finding;
+mod form;
 mod matcher;
 mod pattern;
 mod range;
@@ -155,6 +159,7 @@ use pibench_sdk::export_grader;
 use pibench_sdk::grader::{Check, Evidence, Grader, Verdict, Workspace};
 
 use crate::condition::Condition;
+use crate::form::read_json;
 use crate::scene::Scene;
 use crate::shown::clip_to;
 use crate::table::{Node, Reading};
@@ -208,7 +213,7 @@ impl Grader for Rules {
 }
 
 fn condition(config: &str, reading: &Rc<Reading>) -> Result<Condition, String> {
-    let value = serde_json::from_str(config).map_err(|error| format!("config: {error}"))?;
+    let value = read_json(config).map_err(|error| format!("config: {error}"))?;
     Condition::parse(Node::root(value, Rc::clone(reading))).map_err(|error| error.to_string())
 }
 

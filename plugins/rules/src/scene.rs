@@ -7,6 +7,7 @@ use pibench_sdk::grader::{AppState, Call, ChangeKind, Evidence, FileChange, Spea
 use serde_json::{Map, Value};
 
 use crate::finding::Undecided;
+use crate::form::{composed, read_json};
 
 /// Everything that a condition may look at.
 pub(crate) struct Scene<'a> {
@@ -37,7 +38,7 @@ impl<'a> Scene<'a> {
             if !response.is_empty() {
                 response.push('\n');
             }
-            response.push_str(&message.text);
+            response.push_str(&composed(&message.text));
         }
         Self {
             calls: evidence.calls.iter().map(ParsedCall::new).collect(),
@@ -78,7 +79,7 @@ impl<'a> ParsedCall<'a> {
             if self.call.tool.contains("__") {
                 json_or_text(&self.call.result)
             } else {
-                Value::from(self.call.result.as_str())
+                Value::from(composed(&self.call.result))
             }
         })
     }
@@ -123,10 +124,13 @@ impl<'a> ParsedApp<'a> {
 }
 
 fn object(text: &str) -> Option<Lists> {
-    serde_json::from_str(text).ok()
+    match read_json(text) {
+        Ok(Value::Object(lists)) => Some(lists),
+        _ => None,
+    }
 }
 
 /// JSON where the text is JSON, else the text itself.
 pub(crate) fn json_or_text(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+    read_json(text).unwrap_or_else(|_| Value::from(composed(text)))
 }

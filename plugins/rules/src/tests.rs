@@ -263,6 +263,76 @@ fn a_part_of_a_text_is_asked_for_itself() {
 }
 
 #[test]
+fn texts_names_and_paths_are_compared_in_one_unicode_form() {
+    let (whole, apart) = ("M\u{fc}ller", "Mu\u{308}ller");
+    for (one, other) in [(whole, apart), (apart, whole), (apart, apart)] {
+        value(json!(one), &format!("'{other}'"), true);
+        value(json!(one), &format!("{{ one_of = ['{other}'] }}"), true);
+        value(json!(one), &format!("{{ contains = '{other}' }}"), true);
+        value(json!(one), &format!("{{ none_of = '{other}' }}"), false);
+        value(json!(one), &format!("{{ matches = '^{other}$' }}"), true);
+        value(json!(one), "{ length = 6 }", true);
+        value(json!({one: 1}), &format!("{{ '{other}' = 1 }}"), true);
+        value(json!(one), "'Muller'", false);
+        let evidence = Evidence {
+            messages: vec![message(1, Speaker::Agent, one)],
+            ..Evidence::default()
+        };
+        // Python's own JSON has an escape for each such character.
+        let escaped = r#"{"name": "Mu\u0308ller"}"#;
+        let files = Files::default()
+            .with(&format!("{one}/a.md"), one)
+            .with(&format!("{one}/a.json"), escaped);
+        for (toml, expected) in [
+            (format!("said = {{ text = '{other}' }}"), true),
+            (
+                format!("said = {{ text = {{ contains = '{other}s' }} }}"),
+                false,
+            ),
+            (
+                format!("file = {{ path = '{other}/a.md', content = '{other}' }}"),
+                true,
+            ),
+            (
+                format!("file = {{ path = '{other}/*.md', content = '{other}' }}"),
+                true,
+            ),
+            (
+                format!("file = {{ path = '{other}/*.json', json = {{ name = '{other}' }} }}"),
+                true,
+            ),
+            (format!("file = {{ path = '{other}/b.md' }}"), false),
+        ] {
+            let (pass, reason) = judge(&toml, &evidence, &files);
+            assert_eq!(pass, expected, "{toml}: {reason}");
+        }
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_file() {
+    let files = Files::default()
+        .with("a.json", "\u{feff}{\"rows\": 2}")
+        .with("a.csv", "\u{feff}day;sum\n1;2\n");
+    for (toml, expected) in [
+        ("file = { path = 'a.json', json = { rows = 2 } }", true),
+        ("file = { path = 'a.json', json = { rows = 3 } }", false),
+        (
+            "file = { path = 'a.csv', content = { matches = '^day;' }, lines = 2 }",
+            true,
+        ),
+        (
+            "file = { path = 'a.csv', content = { matches = '^sum' } }",
+            false,
+        ),
+        ("file = { path = 'a.csv', bytes = { exactly = 15 } }", true),
+    ] {
+        let (pass, reason) = judge(toml, &Evidence::default(), &files);
+        assert_eq!(pass, expected, "{toml}: {reason}");
+    }
+}
+
+#[test]
 fn a_configuration_has_one_check() {
     let checks =
         Rules::list_checks(&config("called = { tool = \"read_file\" }")).expect("a condition");

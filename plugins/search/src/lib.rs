@@ -7,6 +7,7 @@
 //! Apps search their records with it, as `pibench_sdk::search`, and the host the suite's web. It reads no file and
 //! knows neither.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -14,6 +15,8 @@ use std::rc::Rc;
 
 use fnv::FnvHashMap;
 use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
 
 /// BM25's usual constants: how fast repetition saturates, and how much a long text is held back.
 const K1: f64 = 1.2;
@@ -52,7 +55,7 @@ pub struct Words {
 impl Words {
     pub fn of(text: &str) -> Self {
         let mut numbers: Vec<u32> =
-            STEMS.with_borrow_mut(|stems| words(text).map(|word| stems.number(word)).collect());
+            STEMS.with_borrow_mut(|stems| words(text).map(|word| stems.number(&word)).collect());
         numbers.sort_unstable();
         let mut stems: Vec<(u32, u32)> = Vec::new();
         for number in numbers {
@@ -190,8 +193,8 @@ impl Counted {
         for word in words(text) {
             counted.words += 1;
             // A stem begins as its word does, and few words begin as one of the terms: only those are stemmed.
-            if initial(word).is_some_and(|first| initials.contains(&first))
-                && let Some(term) = terms.get(&stem(stemmer, word))
+            if initial(&word).is_some_and(|first| initials.contains(&first))
+                && let Some(term) = terms.get(&stem(stemmer, &word))
             {
                 counted.of_term[*term] += 1;
             }
@@ -260,9 +263,10 @@ fn weight(rarity: f64, count: u32, length: f64) -> f64 {
 
 /// The query's stems, each with a number of its own.
 fn query_terms(stemmer: &Stemmer, query: &str) -> BTreeMap<String, usize> {
-    let telling = words(query).any(|word| !is_stop_word(word));
+    let words: Vec<_> = cut(query, Singles::WhereAlone).collect();
+    let telling = words.iter().any(|word| !is_stop_word(word));
     let mut terms = BTreeMap::new();
-    for word in words(query).filter(|word| !telling || !is_stop_word(word)) {
+    for word in words.iter().filter(|word| !telling || !is_stop_word(word)) {
         let number = terms.len();
         terms.entry(stem(stemmer, word)).or_insert(number);
     }
@@ -275,31 +279,100 @@ fn is_stop_word(word: &str) -> bool {
         .any(|stop| word.eq_ignore_ascii_case(stop))
 }
 
-/// Runs of letters and digits; where a script has no blanks between words, each character.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let (mut rest, mut each) = (text, "");
+/// The words of a text that is searched.
+fn words(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    cut(text, Singles::All)
+}
+
+/// Which characters of a script without blanks are words of their own, beside each two that stand together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Singles {
+    /// In a text: a query may be a single one.
+    All,
+    /// In a query: two words that share a character are two words.
+    WhereAlone,
+}
+
+/// Runs of letters and digits. One in ASCII is a word as it stands; of others see [`pieces`].
+fn cut(text: &str, singles: Singles) -> impl Iterator<Item = Cow<'_, str>> {
+    let (mut rest, mut left) = (text, Vec::<String>::new().into_iter());
     std::iter::from_fn(move || {
         loop {
-            if let Some(first) = each.chars().next() {
-                let (character, others) = each.split_at(first.len_utf8());
-                each = others;
-                return Some(character);
+            if let Some(word) = left.next() {
+                return Some(Cow::Owned(word));
             }
             let run = &rest[rest.find(char::is_alphanumeric)?..];
-            let end = run.find(|c: char| !c.is_alphanumeric());
+            let end = run.find(|c: char| !is_of_word(c));
             let (run, others) = run.split_at(end.unwrap_or(run.len()));
             rest = others;
-            if run.is_ascii() || !run.chars().any(is_ideograph) {
-                return Some(run);
+            if run.is_ascii() {
+                return Some(Cow::Borrowed(run));
             }
-            each = run;
+            left = pieces(run, singles).into_iter();
         }
     })
 }
 
-/// Chinese characters and the Japanese syllabaries.
-fn is_ideograph(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{20000}'..='\u{2ffff}')
+/// Letters, digits, and the marks of decomposed letters.
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || !c.is_ascii() && is_combining_mark(c)
+}
+
+/// A run's words, in one form: it is parted where a script without blanks begins or ends, and of such a script each two
+/// characters that stand together are a word, as in search engines.
+fn pieces(run: &str, singles: Singles) -> Vec<String> {
+    let characters: Vec<char> = folded(run).chars().collect();
+    let mut pieces = Vec::new();
+    for piece in characters.chunk_by(|a, b| has_no_blanks(*a) == has_no_blanks(*b)) {
+        if !has_no_blanks(piece[0]) {
+            pieces.push(piece.iter().collect());
+            continue;
+        }
+        if singles == Singles::All || piece.len() == 1 {
+            pieces.extend(piece.iter().map(char::to_string));
+        }
+        pieces.extend(piece.windows(2).map(String::from_iter));
+    }
+    pieces
+}
+
+/// A run in one form, however it is written: composed or not, wide or narrow, in upper or lower case. `ß` is `ss`, and `i`
+/// is the same letter with its dot and without.
+fn folded(run: &str) -> String {
+    let mut plain = String::new();
+    for c in run.chars().filter(|c| !is_picture_mark(*c)) {
+        // A fraction such as ½ would fall into two numbers.
+        if c.nfkd().all(is_of_word) {
+            plain.extend(c.nfkd());
+        } else {
+            plain.push(c);
+        }
+    }
+    let lower = plain.chars().flat_map(char::to_lowercase);
+    let folded = lower.flat_map(char::to_uppercase);
+    let folded: String = folded.flat_map(char::to_lowercase).nfc().collect();
+    folded.replace("i\u{307}", "i")
+}
+
+/// Marks that say how a character is drawn, as a key or one of its variants.
+fn is_picture_mark(c: char) -> bool {
+    matches!(c, '\u{20e3}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Chinese characters, the Japanese syllabaries, and Korean, where a word stands together with its particles.
+fn has_no_blanks(c: char) -> bool {
+    matches!(
+        c,
+        '\u{1100}'..='\u{11ff}'
+            | '\u{3005}'..='\u{3007}'
+            | '\u{3040}'..='\u{30ff}'
+            | '\u{31f0}'..='\u{31ff}'
+            | '\u{3400}'..='\u{4dbf}'
+            | '\u{4e00}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7ff}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
 }
 
 #[cfg(test)]
@@ -362,14 +435,93 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_into_runs_and_a_run_with_ideographs_into_characters() {
-        let cut = |text| words(text).collect::<Vec<_>>();
+    fn a_text_is_cut_into_runs_and_these_where_a_script_has_no_blanks() {
+        let text = |text| words(text).collect::<Vec<_>>();
         assert_eq!(
-            cut(" It's 3 o'clock, Ärger_x\n"),
-            ["It", "s", "3", "o", "clock", "Ärger", "x"]
+            text(" It's 3 o'clock, Ärger_x 1½\n"),
+            ["It", "s", "3", "o", "clock", "ärger", "x", "1½"]
         );
-        assert_eq!(cut("B7会x, ok"), ["B", "7", "会", "x", "ok"]);
-        assert_eq!(cut(" .,"), [""; 0]);
+        assert_eq!(text("B7会x, ok"), ["b7", "会", "x", "ok"]);
+        assert_eq!(text("会議室"), ["会", "議", "室", "会議", "議室"]);
+        assert_eq!(text(" .,"), [""; 0]);
+        let query = |query| cut(query, Singles::WhereAlone).collect::<Vec<_>>();
+        assert_eq!(query("会議室 会"), ["会議", "議室", "会"]);
+        assert_eq!(query("1\u{fe0f}\u{20e3} Foo™"), ["1", "Foo"]);
+    }
+
+    /// Whether a text is found, by each of the ways to search.
+    fn finds(query: &str, text: &str) -> bool {
+        let found = !rank(query, &[text]).is_empty();
+        let index: Index = [text].iter().collect();
+        assert_eq!(!index.rank(query).is_empty(), found, "{query} in {text}");
+        let words = [vec![counted(text)]];
+        let by_words = rank_counted(query, &words);
+        assert_eq!(!by_words.is_empty(), found, "{query} in {text}");
+        found
+    }
+
+    #[test]
+    fn words_of_scripts_without_blanks_are_found_and_those_that_share_a_character_are_not() {
+        let korean = "전세보증금은 주민센터에서 확정일자를 받아야 보호됩니다";
+        let note = "iPhoneを買う。PDF版を送る。ｶﾀｶﾅのﾒﾓ";
+        let mail = "１２３，４５６円です。Ｔｏｋｙｏより";
+        for (query, text) in [
+            ("전세보증금", korean),
+            ("보증금", korean),
+            ("주민센터", korean),
+            ("확정일자", korean),
+            ("금", korean),
+            ("iPhone", note),
+            ("pdf", note),
+            ("ﾒﾓ", note),
+            ("メモ", note),
+            ("カタカナ", note),
+            ("買", note),
+            ("Tokyo", mail),
+            ("Ｔｏｋｙｏ", mail),
+            ("Ｔｏｋｙｏより", mail),
+            ("１２３，４５６", mail),
+            ("456", mail),
+            ("Web申請", "Ｗｅｂ申請の手順"),
+            ("トラック", "ﾄﾗｯｸで運ぶ"),
+            ("会議室", "会議は三時"),
+            ("人々", "人々の声"),
+        ] {
+            assert!(finds(query, text), "{query} in {text}");
+        }
+        for (query, text) in [
+            ("約束", "予約"),
+            ("トラック", "ガラス"),
+            ("보험", korean),
+            ("phone", note),
+        ] {
+            assert!(!finds(query, text), "{query} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_word_is_found_however_it_is_composed_and_cased() {
+        let decomposed = "Cafe\u{301} E\u{301}lyse\u{301}e";
+        for (query, text) in [
+            ("Café", decomposed),
+            ("CAFÉ", decomposed),
+            ("élysée", decomposed),
+            (decomposed, "café"),
+            ("が", "か\u{3099}き"),
+            ("전세", "\u{110c}\u{1165}\u{11ab}\u{1109}\u{1166}"),
+            ("istanbul", "İstanbul"),
+            ("İSTANBUL", "istanbul"),
+            ("ISPARTA", "Isparta, ısparta"),
+            ("strasse", "Straße"),
+            ("STRASSE", "Straße"),
+            ("straße", "STRASSE"),
+            ("STRAẞE", "Strasse"),
+            ("müllerstraße", "MÜLLERSTRASSE"),
+            ("ΟΔΟΣ", "οδός, οδος"),
+        ] {
+            assert!(finds(query, text), "{query} in {text}");
+        }
+        assert!(!finds("cafe", decomposed));
     }
 
     proptest::proptest! {

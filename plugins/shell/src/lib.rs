@@ -5,6 +5,7 @@
 //! instance's memory and goes with it, `python3` asks the host, and what needs a network says that there is none.
 
 pub mod ends;
+pub mod failure;
 pub mod gzip;
 pub mod interval;
 pub mod python_line;

@@ -1,5 +1,6 @@
 //! One command line: the shell is set up with its limits, runs it, and what is left of its output is handed over.
 
+use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bashkit::hooks::{HookAction, ToolEvent};
@@ -10,6 +11,7 @@ use crate::bindings::exports::pibench::plugin::commands::{Command, Guest, Outcom
 use crate::builtin::{Python, ROOT, STOPPED, Unavailable};
 use crate::disk::Disk;
 use crate::ends::Ends;
+use crate::failure::told;
 use crate::limits::{self, DEVICES, KEPT};
 use crate::time::{Sleep, Time};
 use crate::zip_commands::{Unzip, Zip};
@@ -22,6 +24,11 @@ pub(crate) struct Component;
 
 impl Guest for Component {
     fn run(command: Command) -> Outcome {
+        // The host hears no more of a panic than this.
+        std::panic::set_hook(Box::new(|panic| {
+            let file = panic.location().map_or("", Location::file);
+            eprintln!("{}", told(file, panic.payload_as_str().unwrap_or_default()));
+        }));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             // Where everything sleeps, the clock jumps: `sleep` takes no real time and ends in the same order each

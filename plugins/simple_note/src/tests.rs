@@ -351,6 +351,7 @@ fn a_note_is_found_by_what_it_says_after_every_change() {
         assert_eq!(ids, expected, "{query}");
     };
     check(&mut session, "milk", &[1]);
+    check(&mut session, "ＭＩＬＫ", &[1]);
     check(&mut session, "tiger", &[]);
     session.ok(
         "update_note",

@@ -22,6 +22,7 @@ use serde_json::Value;
 
 use super::schedule;
 use pibench_core::count::count;
+use pibench_core::form::{difference, differs_in_form_alone};
 use pibench_core::message::ToolSpec;
 use pibench_core::path::{PathError, WorkspacePath};
 use pibench_model::web::{FetchArguments, SearchArguments};
@@ -347,15 +348,43 @@ pub(crate) fn refusal(error: &WorkspaceError) -> Refusal {
     }
 }
 
+/// The same where something is looked for: what is there under a name that looks like it is told.
+fn refusal_to_find(workspace: &Workspace, error: &WorkspaceError) -> Refusal {
+    let refusal = refusal(error);
+    let WorkspaceError::NotFound(path) = error else {
+        return refusal;
+    };
+    let Some(there) = looks_like(workspace, path) else {
+        return refusal;
+    };
+    let difference = difference(path.as_str(), there.as_str());
+    Refusal::new(format!(
+        "failed to {error}, but one of this name {difference}. Take its path from list_dir letter by letter, or \
+         name it in exec by a pattern such as *.md"
+    ))
+}
+
+/// What is there under a name that looks like this one and is another.
+fn looks_like(workspace: &Workspace, path: &WorkspacePath) -> Option<WorkspacePath> {
+    if path.as_str().is_ascii() {
+        return None;
+    }
+    let entries = workspace.list(&WorkspacePath::ROOT, true).ok()?;
+    let mut paths = entries.into_iter().map(|entry| entry.path);
+    paths.find(|there| differs_in_form_alone(path.as_str(), there.as_str()))
+}
+
 /// The text of a file; what is no UTF-8 text is refused.
 fn read_text(workspace: &Workspace, path: &WorkspacePath) -> Result<String, Refusal> {
-    let content = workspace.read(path).map_err(|error| refusal(&error))?;
+    let content = workspace.read(path);
+    let content = content.map_err(|error| refusal_to_find(workspace, &error))?;
     let size = content.len();
     match String::from_utf8(content) {
         Ok(text) if !text.contains('\0') => Ok(text),
         _ => Err(Refusal::new(format!(
             "{path} is a binary file of {size} bytes and cannot be shown or edited as text; only UTF-8 \
-             text can. Work from another file, or ask for its content as text"
+             text can. If it is text in another encoding, python3 by exec reads it: open(path, encoding=...). Or \
+             work from another file"
         ))),
     }
 }
@@ -611,5 +640,44 @@ mod tests {
             "failed to use a as a file: it is a folder. Use list_dir",
         );
         check("a/b/c", "Use list_dir on the folders above");
+    }
+
+    #[test]
+    fn a_name_that_looks_the_same_is_told_and_reaches_nothing() {
+        let (_folder, mut workspace) = workspace();
+        let (whole, apart) = ("\u{e9}t\u{e9}", "e\u{301}te\u{301}");
+        put(&mut workspace, &format!("{apart}/{apart}.md"), "x");
+        let form = "in another Unicode form (decomposed there, composed here)";
+        let told = format!("no such file or folder, but one of this name {form}");
+        for path in [
+            format!("{apart}/{whole}.md"),
+            format!("{whole}/{apart}.md"),
+            format!("{whole}/{whole}.md"),
+        ] {
+            for (tool, arguments) in [
+                (Builtin::ReadFile, json!({"path": path})),
+                (Builtin::Grep, json!({"path": path, "pattern": "x"})),
+                (
+                    Builtin::EditFile,
+                    json!({"path": path, "old_text": "x", "new_text": "y"}),
+                ),
+            ] {
+                check_refused(&mut workspace, tool, &arguments, &told);
+            }
+        }
+        let mut check = |tool, path, expected| {
+            check_refused(&mut workspace, tool, &json!({"path": path}), expected);
+        };
+        check(Builtin::ListDir, whole, &told);
+        check(Builtin::ReadFile, "\u{e9}", "Look with list_dir");
+        // What is written is written under the name that was given.
+        let path = format!("{apart}/{whole}.md");
+        let arguments = json!({"path": path, "content": "y"});
+        let said = Builtin::WriteFile.run(&mut workspace, &arguments).unwrap();
+        let told =
+            format!("Created {path} (1 line, 1 byte); another file of this name is there {form}");
+        assert_eq!(said, told);
+        assert_eq!(get(&workspace, &path), "y");
+        assert_eq!(get(&workspace, &format!("{apart}/{apart}.md")), "x");
     }
 }

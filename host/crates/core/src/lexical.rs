@@ -5,6 +5,9 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use serde_json::Value;
+use unicode_normalization::char::is_combining_mark;
+
+use crate::form::composed;
 
 /// A shared span of this many characters counts as copied (after white space is collapsed and case is folded). Names,
 /// dates and set phrases that any answer needs stay below it.
@@ -13,14 +16,27 @@ pub const SPAN: usize = 40;
 /// The longest argument that can be a name, in characters: a postal address on one line.
 const NAME: usize = 2 * SPAN;
 
+/// Letters without case that a name may have between two marks, blanks aside: a district, a street, a firm.
+const ROW: usize = SPAN / 2;
+
+/// Marks that end a question as `?` does, of other scripts. Greek's is the semicolon, which ends no question elsewhere.
+pub(crate) const QUESTION: &str = "？؟﹖⁇⁉፧᥅꘏꛷";
+
+/// Armenian's stands within the word that is asked about.
+pub(crate) const ARMENIAN: char = '՞';
+
+/// Marks of other scripts that end what is no question. No number holds one, so that no blank need stand behind it.
+pub(crate) const STOP: &str = "。｡！।॥۔։።။។";
+
 /// A span with fewer letters and digits says nothing: the rule below a table's head, a line of dashes.
 const WORDS: usize = SPAN / 4;
 
 /// Stands where a copied span was taken out: no white space, so that it survives [`collapse`].
 pub const SEPARATOR: char = '\u{1e}';
 
-/// White space counts as one blank, or as one line end where it holds any; none at the ends.
+/// White space counts as one blank, or as one line end where it holds any; none at the ends. Letters are composed.
 pub fn collapse(text: &str) -> String {
+    let text = composed(text);
     let mut collapsed = String::with_capacity(text.len());
     let mut gap = None;
     for character in text.chars() {
@@ -82,6 +98,8 @@ fn write_leaves(
 
 /// Whether an argument is a name and no sentence: an address, an id, a date, a path. A call needs such as it was shown, so
 /// a copy of one is no echo. A name is on one line and short, no mark ends it, and most of its words are not in lower case.
+/// Letters without case tell nothing, and all of a sentence may be one word of them: there the marks within part a name into
+/// short rows.
 fn is_name(argument: &str) -> bool {
     let words: Vec<&str> = argument.split_whitespace().collect();
     let plain = words.iter().filter(|word| {
@@ -89,8 +107,28 @@ fn is_name(argument: &str) -> bool {
         word.starts_with(char::is_lowercase) && word.chars().all(char::is_alphabetic)
     });
     let short = argument.chars().count() <= NAME && !argument.contains('\n');
-    let ends = argument.trim_end().ends_with(['.', '!', '?', '\u{3002}']);
-    short && (words.len() < 2 || (!ends && plain.count() * 2 <= words.len()))
+    let ends = argument.trim_end().ends_with(ends_sentence);
+    let has_case = !argument.contains(is_without_case);
+    let in_case = words.len() < 2 || (!ends && plain.count() * 2 <= words.len());
+    short && in_case && (has_case || (!ends && has_short_rows(argument)))
+}
+
+fn ends_sentence(mark: char) -> bool {
+    ['.', '!', '?', '．'].contains(&mark) || STOP.contains(mark) || QUESTION.contains(mark)
+}
+
+/// A letter of a script that has no capitals, as Chinese, Arabic and Hindi.
+fn is_without_case(letter: char) -> bool {
+    letter.is_alphabetic() && !letter.is_lowercase() && !letter.is_uppercase()
+}
+
+/// Whether marks part the letters without case into rows as short as those of names.
+fn has_short_rows(argument: &str) -> bool {
+    // What stands within words parts nothing: vowel signs and tones, abbreviating quotes, joiners.
+    let is_within = |c: char| is_combining_mark(c) || "\"'’״׳\u{200c}\u{200d}".contains(c);
+    let is_mark = |c: char| !c.is_alphanumeric() && !c.is_whitespace() && !is_within(c);
+    let mut rows = argument.split(is_mark);
+    rows.all(|row| row.chars().filter(|&c| is_without_case(c)).count() <= ROW)
 }
 
 /// All that an agent was shown so far.
@@ -157,6 +195,7 @@ impl Seen {
     }
 
     fn add_windows(&mut self, text: &str) {
+        let text = composed(text);
         let mut rolling = Rolling::default();
         self.windows.reserve(text.len().saturating_sub(SPAN));
         let (mut begun, mut apart) = (false, false);
@@ -474,6 +513,71 @@ mod tests {
         ] {
             assert!(!is_name(text), "{text}");
         }
+    }
+
+    #[test]
+    fn in_scripts_without_case_a_copied_line_goes_and_a_name_stays() {
+        for (line, name) in [
+            (
+                "会議室の鍵は毎週金曜日の午後六時までに総務課の木村へ返却し台帳に氏名と時刻を記入することとする",
+                "東京都千代田区丸の内一丁目九番一号、みどりビルディング十二階・北側、株式会社青空印刷御中",
+            ),
+            (
+                "所有发票的金额必须写在数字之后并注明币种而且不得使用任何符号或缩写每月月底以前交给财务部门统一核对",
+                "上海市浦东新区世纪大道一百号，环球大厦南楼二十五层，东风印刷有限公司（法务部），收件人：王小明",
+            ),
+            (
+                "회의실 열쇠는 매주 금요일 오후 여섯 시까지 총무과에 돌려주고 대장에 이름과 시각을 적어야 한다",
+                "서울특별시 종로구 세종대로 209, 푸른빌딩 본관 3층 301호, 하늘인쇄 주식회사 귀중",
+            ),
+            (
+                "يعاد مفتاح قاعة الاجتماعات كل يوم خميس قبل السادسة مساء ويكتب الاسم والساعة",
+                "شارع الملك فيصل 27، الطابق الثالث، حي الزهراء، القاهرة 11511",
+            ),
+            (
+                "את מפתח חדר הישיבות מחזירים בכל יום חמישי לפני שש בערב ורושמים ביומן את השם",
+                "רחוב הרצל 27, קומה 3, דירה 12, שכונת הדר, חיפה 3309519, ישראל",
+            ),
+            (
+                "बैठक कक्ष की चाबी हर शुक्रवार शाम छह बजे तक कार्यालय में लौटाकर नाम लिखना",
+                "12, महात्मा गांधी मार्ग, तीसरी मंज़िल, सिविल लाइन्स, इलाहाबाद 211001",
+            ),
+        ] {
+            for text in [line, name] {
+                let length = text.chars().count();
+                assert!((SPAN..=NAME).contains(&length), "{length}: {text}");
+            }
+            let seen = seen(&[line, name]);
+            assert_eq!(seen.own_arguments(&json!({"title": line})), "title: ");
+            let own = seen.own_arguments(&json!({"address": name}));
+            assert_eq!(own, format!("address: {name}"));
+            // A mark at the end makes a sentence of anything.
+            let ended = format!("{name}。");
+            assert!(!is_name(&ended), "{ended}");
+        }
+    }
+
+    #[test]
+    fn marks_that_end_a_sentence_are_those_of_any_script() {
+        for end in ["。", "｡", "．", "！", "？", "؟", "۔", "।", "."] {
+            let text = format!("鍵は、木村へ{end}");
+            assert!(!is_name(&text), "{text}");
+        }
+        for name in ["鍵は、木村へ", "資料/契約書.docx", "בע\"מ"] {
+            assert!(is_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_copy_in_another_unicode_form_is_a_copy() {
+        let apart: String = "Müller trägt die Schlüssel am Freitag früh über den Hof zum Büro"
+            .replace('ä', "a\u{308}")
+            .replace('ü', "u\u{308}");
+        let whole = apart.replace("a\u{308}", "ä").replace("u\u{308}", "ü");
+        assert_ne!(apart, whole);
+        check(&[&apart], &whole, "");
+        check(&[&whole], &apart, "");
+        check(&["Other."], &apart, &whole);
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod cost;
 pub mod count;
 pub mod estimate;
 pub mod failure;
+pub mod form;
 pub mod lexical;
 pub mod matcher;
 pub mod message;

@@ -13,21 +13,32 @@ use regex::Regex;
 use thiserror::Error;
 
 use self::pattern::Pattern;
-use super::lexical::{SEPARATOR, collapse};
+use super::form::composed;
+use super::lexical::{ARMENIAN, QUESTION, SEPARATOR, STOP, collapse};
 use crate::vocabulary::MatcherFile;
 
 /// Characters of one question. Long enough for a question with its reason and the choices that it offers.
-const QUESTION_LIMIT: usize = 400;
+pub const QUESTION_LIMIT: usize = 400;
 
 /// Marks that close what a sentence stands in: bold type, quotes, brackets.
-const CLOSING: &str = "*_\"'’”»)]";
+const CLOSING: &str = "*_\"'’”»)]）］」』】》〉";
 
-/// A sentence: up to a mark that ends one, what closes it, and a blank after it, so that numbers and file names stay whole.
+/// A sentence: up to a mark that ends one, and what closes it. Behind `.`, `!` and `?` stands a blank, so that numbers and file
+/// names stay whole.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
     let closing = regex::escape(CLOSING);
-    Regex::new(&format!(r"(?s).*?(?:[.!?]+[{closing}]*(?:\s|$)|$)"))
-        .expect("the pattern is part of the program, and tests use it")
+    Regex::new(&format!(
+        r"(?s).*?(?:[.!?．]+[{closing}]*(?:\s|$)|[{STOP}{QUESTION}]+[{closing}]*|$)"
+    ))
+    .expect("the pattern is part of the program, and tests use it")
 });
+
+/// Whether a sentence ends as a question does, in any script.
+fn is_question(sentence: &str) -> bool {
+    let sentence = sentence.trim_end_matches(|mark: char| CLOSING.contains(mark));
+    let ends = sentence.ends_with(|mark: char| mark == '?' || QUESTION.contains(mark));
+    ends || sentence.contains(ARMENIAN)
+}
 
 /// Patterns of one matcher. The largest of the embedded suite has twelve.
 const PATTERNS: usize = 256;
@@ -77,12 +88,7 @@ impl Piece {
         let sentences = self.spans.iter().flat_map(|span| SENTENCE.find_iter(span));
         sentences
             .map(|sentence| sentence.as_str().trim())
-            .filter(|sentence| {
-                sentence
-                    .trim_end_matches(|mark| CLOSING.contains(mark))
-                    .ends_with('?')
-                    && sentence.chars().count() <= QUESTION_LIMIT
-            })
+            .filter(|sentence| is_question(sentence) && sentence.chars().count() <= QUESTION_LIMIT)
             .map(|sentence| Self {
                 place: self.place.clone(),
                 spans: vec![sentence.to_owned()],
@@ -237,7 +243,7 @@ struct Files {
 impl Files {
     fn have(&self, path: &str) -> bool {
         let compiled = self.compiled.get_or_init(|| self.glob.compile_matcher());
-        compiled.is_match(path)
+        compiled.is_match(&*composed(path))
     }
 }
 
@@ -260,7 +266,7 @@ impl Within {
     }
 
     fn file(text: &str, glob: &str, place: String) -> Result<Self, MatcherError> {
-        match crate::pattern::glob(glob) {
+        match crate::pattern::glob(&composed(glob)) {
             Ok(glob) => Ok(Self::File(Files {
                 glob,
                 compiled: OnceLock::new(),
@@ -420,6 +426,60 @@ mod tests {
         let bold = "**Who reads it first?** Mireille wants it. (By Friday?) It is v1.2.";
         assert_eq!(questions(bold), ["**Who reads it first?**", "(By Friday?)"]);
         assert_eq!(questions("It asks *which day*. See a?b."), [""; 0]);
+    }
+
+    #[test]
+    fn a_question_ends_in_the_mark_of_its_script() {
+        let count = |text: &str| response(text).questions().len();
+        for question in [
+            "円と書きますか？",
+            "「円と書きますか？」",
+            "用哪个时钟？",
+            "هل أكتب المبلغ بالأرقام؟",
+            "Ո՞ր ժամացույցով։",
+            "የትኛው ሰዓት፧",
+            "איזה שעון?",
+            "¿Qué reloj?",
+        ] {
+            assert_eq!(count(question), 1, "{question}");
+        }
+        for other in [
+            "円と書きます。",
+            "円と書きますか。",
+            "أكتب المبلغ بالأرقام.",
+            "Ժամացույցով։",
+            "Which clock;",
+        ] {
+            assert_eq!(count(other), 0, "{other}");
+        }
+        // No blank stands between sentences there.
+        let found =
+            response("表は三つです。円と書きますか？記号ですか？１．５倍にします。").questions();
+        let texts: Vec<String> = found
+            .into_iter()
+            .map(|piece| piece.spans.concat())
+            .collect();
+        assert_eq!(texts, ["円と書きますか？", "記号ですか？"]);
+    }
+
+    #[test]
+    fn letters_are_the_same_in_every_unicode_form() {
+        let (whole, apart) = ("m\u{fc}ller", "mu\u{308}ller");
+        for (pattern, text) in [(whole, apart), (apart, whole), (apart, apart)] {
+            let wanted = file(&[], &[&[pattern]], &[]);
+            check(&wanted, &[response(&text.to_uppercase())], Some(0));
+            let path = format!("notes/{text}.md");
+            let wanted = file(&[&format!("file:*/{pattern}.md")], &[&["word"]], &[]);
+            check(&wanted, &[written(&path, "word")], Some(0));
+        }
+        check(&file(&[], &[&[whole]], &[]), &[response("Muller")], None);
+        for (none, expected) in [(&[][..], Some(0)), (&["m\u{fc}"], None)] {
+            check(
+                &file(&[], &[&["m.+ller"]], none),
+                &[response(apart)],
+                expected,
+            );
+        }
     }
 
     #[test]

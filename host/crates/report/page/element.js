@@ -23,10 +23,24 @@ function fill(node, attributes, children) {
 }
 
 function append(node, children) {
-  for (const child of children.flat(Infinity)) {
-    if (child === null || child === undefined || child === false) continue;
-    node.append(child instanceof Node ? child : document.createTextNode(visible(String(child))));
+  const shown = children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+  for (const child of shown) node.append(child instanceof Node ? child : written(String(child), node, shown.length === 1));
+}
+
+/** Scripts from right to left that people write today. */
+const FROM_RIGHT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+
+/** Text for a node. What is written from right to left is set so: the whole node where it is all of it, else the text by itself. */
+function written(text, node, whole) {
+  const words = document.createTextNode(visible(text));
+  if (!FROM_RIGHT.test(text) || !(node instanceof HTMLElement)) return words;
+  if (whole && !node.hasChildNodes()) {
+    node.dir = "auto";
+    return words;
   }
+  const part = document.createElement("bdi");
+  part.append(words);
+  return part;
 }
 
 /** Characters that nobody sees and that turn the direction of what follows, as their codes: a name must not turn the

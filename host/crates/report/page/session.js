@@ -53,8 +53,8 @@ function sessionHead(session) {
       el("dt", {}, "Turns"), el("dd", {}, [session.turns, duration(session.ms), session.cost && dollars(session.cost)].filter(Boolean).join(" · "))),
     others(session),
     el("nav", { class: "steps", "aria-label": "Neighbours" },
-      before ? el("a", { href: sessionRoute(before), rel: "prev" }, "← " + titleFrom(session, before)) : el("span"),
-      after ? el("a", { href: sessionRoute(after), rel: "next" }, titleFrom(session, after) + " →") : el("span")));
+      before ? el("a", { href: sessionRoute(before), rel: "prev" }, "← ", titleFrom(session, before)) : el("span"),
+      after ? el("a", { href: sessionRoute(after), rel: "next" }, titleFrom(session, after), " →") : el("span")));
 }
 
 /** Why a session has no score; null where it has one, or has nothing to score. */

@@ -50,8 +50,8 @@ fn write_session(session: &BallotSession, number: usize, page: &mut String) {
     // A string takes every text.
     let _ = write!(
         page,
-        "<section class=\"session\">\n<h2>{number}. {}</h2>\n<div class=\"columns\">\n<div class=\"record\">\n<p>The user is \
-         {}.</p>\n",
+        "<section class=\"session\">\n<h2>{number}. <bdi>{}</bdi></h2>\n<div class=\"columns\">\n<div class=\"record\">\n<p>The user is \
+         <bdi>{}</bdi>.</p>\n",
         escape::html(&session.title),
         escape::html(&session.user)
     );
@@ -69,7 +69,7 @@ fn write_session(session: &BallotSession, number: usize, page: &mut String) {
 fn write_turn(turn: &BallotTurn, number: usize, page: &mut String) {
     let _ = write!(
         page,
-        "<article>\n<h3>Turn {number}</h3>\n<h4>User</h4>\n<pre>{}</pre>\n",
+        "<article>\n<h3>Turn {number}</h3>\n<h4>User</h4>\n<pre dir=\"auto\">{}</pre>\n",
         shown(&turn.message)
     );
     if !turn.calls.is_empty() {
@@ -86,7 +86,7 @@ fn write_turn(turn: &BallotTurn, number: usize, page: &mut String) {
     write_files("Files that the turn changed", &turn.files, page);
     let _ = write!(
         page,
-        "<h4>Assistant</h4>\n<pre>{}</pre>\n</article>\n",
+        "<h4>Assistant</h4>\n<pre dir=\"auto\">{}</pre>\n</article>\n",
         shown(&turn.response)
     );
 }
@@ -95,7 +95,7 @@ fn write_call(call: &BallotCall, page: &mut String) {
     let arguments = serde_json::to_string_pretty(&call.arguments).unwrap_or_default();
     let _ = writeln!(
         page,
-        "<details class=\"call\"><summary>{}{}</summary><pre>{}</pre><pre>{}</pre></details>",
+        "<details class=\"call\"><summary>{}{}</summary><pre dir=\"auto\">{}</pre><pre dir=\"auto\">{}</pre></details>",
         escape::html(&call.tool),
         if call.refused { " (refused)" } else { "" },
         shown(&arguments),
@@ -107,7 +107,7 @@ fn write_question(question: &Question, page: &mut String) {
     let Question { id, kind, text } = question;
     let _ = write!(
         page,
-        "<fieldset id=\"q-{id}\" data-item=\"{id}\"><legend>{}</legend>\n<p>{}</p>\n",
+        "<fieldset id=\"q-{id}\" data-item=\"{id}\"><legend>{}</legend>\n<p dir=\"auto\">{}</p>\n",
         asks(*kind),
         escape::html(text)
     );
@@ -127,7 +127,7 @@ fn write_files(title: &str, files: &[BallotFile], page: &mut String) {
     let _ = writeln!(page, "<details><summary>{title}: {}</summary>", files.len());
     for BallotFile { path, content } in files {
         let held = match content {
-            Held::Text(text) => format!("<pre>{}</pre>", shown(text)),
+            Held::Text(text) => format!("<pre dir=\"auto\">{}</pre>", shown(text)),
             Held::Picture(picture) => format!(
                 "<img alt=\"\" src=\"data:{};base64,{}\">",
                 escape::html(&picture.media_type),
@@ -139,7 +139,7 @@ fn write_files(title: &str, files: &[BallotFile], page: &mut String) {
         let path = escape::html(path);
         let _ = writeln!(
             page,
-            "<details class=\"file\"><summary>{path}</summary>{held}</details>"
+            "<details class=\"file\"><summary dir=\"auto\">{path}</summary>{held}</details>"
         );
     }
     page.push_str("</details>\n");
@@ -272,5 +272,21 @@ mod tests {
         );
         assert!(page.contains("[5 more characters]") && page.contains("no text"));
         assert!(page.contains("read_file (refused)"));
+    }
+
+    /// A request in Hebrew and one in English are each set as they are read.
+    #[test]
+    fn what_was_said_has_the_direction_of_its_own_letters() {
+        let page = html(&ballot());
+        for held in [
+            "<pre dir=\"auto\">Hello",
+            "<pre dir=\"auto\">xxx",
+            "<p dir=\"auto\">&lt;b&gt;Three",
+            "<bdi>Dana</bdi>",
+            "<bdi>A &lt;title&gt;</bdi>",
+            "<summary dir=\"auto\">a.bin",
+        ] {
+            assert!(page.contains(held), "{held}");
+        }
     }
 }

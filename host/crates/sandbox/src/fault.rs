@@ -66,6 +66,17 @@ impl GuestFault {
         )
     }
 
+    /// A panic is only an `unreachable` to the host: what it was about is in what the guest wrote last.
+    #[must_use]
+    pub(super) fn with_last_words(self, log: &str) -> Self {
+        match self {
+            Self::Trap { trap } if !log.trim().is_empty() => Self::Trap {
+                trap: bounded(&format!("{trap}; it wrote: {}", log.trim())),
+            },
+            fault => fault,
+        }
+    }
+
     /// As timing files keep it.
     pub(super) fn outcome(&self) -> GuestOutcome {
         match self {

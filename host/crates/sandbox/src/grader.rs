@@ -171,7 +171,7 @@ impl Grader {
         }
         let refused = ran.result.as_ref().is_ok_and(Result::is_err);
         self.measure(ran.record(name, function.to_owned(), made, refused));
-        let result = ran.result.map_err(|fault| with_last_words(fault, &log));
+        let result = ran.result.map_err(|fault| fault.with_last_words(&log));
         let list = result?.map_err(|message| GuestFault::Failed {
             message: bounded(&message),
         })?;
@@ -205,15 +205,5 @@ impl Grader {
                 pre.instantiate_async(store).await
             })
             .await
-    }
-}
-
-/// A panic is only an `unreachable` to the host: what it was about is in what the guest wrote last.
-fn with_last_words(fault: GuestFault, log: &str) -> GuestFault {
-    match fault {
-        GuestFault::Trap { trap } if !log.trim().is_empty() => GuestFault::Trap {
-            trap: bounded(&format!("{trap}; it wrote: {}", log.trim())),
-        },
-        fault => fault,
     }
 }

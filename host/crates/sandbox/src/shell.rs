@@ -125,7 +125,8 @@ impl Shell {
         }
         let fuel = ran.fuel();
         self.measure(ran.record(SHELL, "run".into(), made, false));
-        checked(ran.result?, limits, fuel)
+        let ended = ran.result.map_err(|fault| fault.with_last_words(&log))?;
+        checked(ended, limits, fuel)
     }
 
     /// What the commands since the last call of this took.

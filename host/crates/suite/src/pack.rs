@@ -12,6 +12,7 @@ use cap_std::fs::{Dir, Metadata, MetadataExt};
 use pibench_vault::files::Files;
 use pibench_vault::keyring;
 
+use pibench_core::form::{difference, differs_in_form_alone};
 use pibench_core::path::WorkspacePath;
 
 /// Bytes of all files that one load may read: the workspace's own quota, since staged files are held in memory.
@@ -39,6 +40,13 @@ pub enum ReadError {
     HardLink { path: String, names: u64 },
     #[error("read `{0}`: no such file")]
     Missing(String),
+    #[error(
+        "read `{path}`: no such file, but one of this name {difference}; rename it, or write its name as it is"
+    )]
+    OtherForm {
+        path: String,
+        difference: &'static str,
+    },
     #[error("read `{0}`: not a regular file")]
     NotAFile(String),
     #[error("read `{path}`: {size} bytes, more than the limit of {limit}")]
@@ -246,9 +254,7 @@ impl Pack {
             .dir
             .symlink_metadata(part)
             .map_err(|source| match source.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                    ReadError::Missing(path.to_owned())
-                }
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => self.missing(path, part),
                 _ => ReadError::Io {
                     path: path.to_owned(),
                     source,
@@ -261,6 +267,24 @@ impl Pack {
             });
         }
         Ok(found)
+    }
+
+    /// What to say of a path of which this part is not there: a name that looks like it may be.
+    fn missing(&self, path: &str, part: &str) -> ReadError {
+        let (folder, name) = part.rsplit_once('/').unwrap_or(("", part));
+        let names = if name.is_ascii() {
+            Vec::new()
+        } else {
+            self.names(folder).unwrap_or_default()
+        };
+        let mut names = names.iter();
+        match names.find(|there| differs_in_form_alone(name, there)) {
+            Some(there) => ReadError::OtherForm {
+                path: path.to_owned(),
+                difference: difference(name, there),
+            },
+            None => ReadError::Missing(path.to_owned()),
+        }
     }
 
     /// The names of what stands in a folder, sorted; `""` is the root. Names that are no UTF-8 are replaced by a
@@ -449,6 +473,23 @@ mod tests {
             pack.read("x", 4).unwrap_err().to_string(),
             "read `x`: no such file"
         );
+    }
+
+    #[test]
+    fn a_name_that_looks_the_same_is_told() {
+        let (whole, apart) = ("\u{e9}t\u{e9}", "e\u{301}te\u{301}");
+        let (_folder, mut pack) = pack(&[(&format!("a/{apart}/b"), "1")]);
+        assert_eq!(pack.read(&format!("a/{apart}/b"), 9).unwrap(), b"1");
+        let path = format!("a/{whole}/b");
+        assert_eq!(
+            pack.read(&path, 9).unwrap_err().to_string(),
+            format!(
+                "read `{path}`: no such file, but one of this name in another Unicode form (decomposed there, composed \
+                 here); rename it, or write its name as it is"
+            )
+        );
+        let error = pack.read("a/\u{e9}", 9).unwrap_err().to_string();
+        assert!(error.ends_with("no such file"), "{error}");
     }
 
     #[cfg(unix)]

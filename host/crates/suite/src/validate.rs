@@ -34,6 +34,7 @@ use crate::problem::{Problem, Problems, Source};
 use crate::suite::{Persona, Session, Suite};
 use crate::toml_file::{Document, Place};
 pub use history::History;
+use pibench_core::form::composed;
 use pibench_core::matcher::{Matcher, Piece};
 use pibench_core::near::nearest;
 use shown::Shown;
@@ -575,7 +576,7 @@ impl Loader {
 
 /// Words of a text, for comparing: lower case, four letters or more or with a figure in them, each once.
 fn words(text: &str) -> BTreeSet<String> {
-    let lower = text.to_lowercase();
+    let lower = composed(text).to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric());
     words
         .filter(|word| word.chars().count() >= 4 || word.contains(|c: char| c.is_ascii_digit()))

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use similar::TextDiff;
 
 use super::{Refusal, count, file_path, read_text, refusal};
+use pibench_core::form::{composed, other_form};
 use pibench_core::path::WorkspacePath;
 use pibench_sandbox::workspace::Workspace;
 
@@ -252,6 +253,13 @@ fn ambiguous(path: &WorkspacePath, text: &str, ranges: &[Range<usize>]) -> Refus
 }
 
 fn miss(path: &WorkspacePath, text: &str, old: &str) -> Refusal {
+    if stands_in_another_form(text, old) {
+        return Refusal::new(format!(
+            "old_text stands in {path} only {}, which looks the same. Edit the file by exec, or write it anew with \
+             write_file",
+            other_form(old)
+        ));
+    }
     let near = nearest(text, old)
         .map(|lines| diff(text, old, lines))
         .unwrap_or_default();
@@ -265,6 +273,13 @@ fn miss(path: &WorkspacePath, text: &str, old: &str) -> Refusal {
         "old_text does not stand in {path}. What is nearest to it differs so:\n{near}Give the \
          lines of the file as they are"
     ))
+}
+
+/// Whether the passage, which does not stand there, does once letters and their marks are one character in both.
+fn stands_in_another_form(text: &str, old: &str) -> bool {
+    !text.is_ascii()
+        && text.len() <= MAX_COMPARED_BYTES
+        && !find(&composed(text), &composed(old)).ranges.is_empty()
 }
 
 /// The window of lines, as many as the passage has, that has the most words in common with it; None
@@ -530,6 +545,27 @@ mod tests {
             &arguments(" \n ", "x"),
             "nothing there is like it",
         );
+    }
+
+    #[test]
+    fn a_passage_in_another_unicode_form_is_told_and_not_replaced() {
+        let (whole, apart) = ("Stra\u{df}e f\u{fc}r", "Stra\u{df}e fu\u{308}r");
+        for (content, old, form) in [
+            (apart, whole, "(decomposed there, composed here)"),
+            (whole, apart, "(composed there, decomposed here)"),
+        ] {
+            check_no_edit(
+                &format!("The {content} all\n"),
+                &arguments(old, "x"),
+                &format!("old_text stands in a only in another Unicode form {form}"),
+            );
+            check_edit(
+                &format!("The {content} all\n"),
+                &arguments(content, "x"),
+                "The x all\n",
+            );
+        }
+        check_no_edit(whole, &arguments("für alle", "x"), "does not stand in a");
     }
 
     #[test]

@@ -15,7 +15,9 @@ use pibench_sandbox::workspace::Workspace;
 pub(super) const DESCRIPTION: &str = "\
     A sandboxed bash with sed, awk, jq, tar and so on, python3 with its standard library and PyYAML. /workspace stays; \
     variables, /tmp and background jobs do not. Python has no /tmp, threads, processes, sockets, signals, ssl, bz2, \
-    lzma, ctypes, tkinter; pools and asyncio work one by one. sed, awk, sort need UTF-8. No network, no installing.";
+    lzma, ctypes, tkinter; pools and asyncio work one by one. Text must be UTF-8: of the tools, only cat, head, tail, tr, \
+    fmt, grep -a keep other bytes; python3 decodes them. Named time zones: python's zoneinfo alone. No network, no \
+    installing.";
 
 /// The most that is shown of each stream, in characters: one half from its beginning, one from its end.
 const MAX_SHOWN: usize = 10_000;
@@ -74,8 +76,20 @@ pub(crate) async fn run(
         Ok(output) => Ok(text(&output)),
         Err(fault) if fault.is_infrastructure() => Err(ExecError::Broke(fault)),
         Err(fault) => Err(refused(format!(
-            "the command was stopped: it {fault}. What it wrote to the workspace so far is there. Do less at once"
+            "the command was stopped: it {fault}. What it wrote to the workspace so far is there. {}",
+            remedy(&fault)
         ))),
+    }
+}
+
+/// What to try after a fault.
+fn remedy(fault: &GuestFault) -> &'static str {
+    match fault {
+        // A panic: the program cannot take what it was given, however little that is.
+        GuestFault::Trap { trap } if trap.contains("`unreachable`") => {
+            "A tool in it failed on this input, and may work on another: take another tool, or python3"
+        }
+        _ => "Do less at once",
     }
 }
 
@@ -162,6 +176,16 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains('x'));
+    }
+
+    #[test]
+    fn a_tool_that_fails_on_its_input_is_not_to_do_less() {
+        let trap = |trap: &str| GuestFault::Trap { trap: trap.into() };
+        let panic = trap("wasm trap: wasm `unreachable` instruction executed; it wrote: awk: no");
+        assert!(remedy(&panic).ends_with("take another tool, or python3"));
+        for fault in [trap("call stack exhausted"), GuestFault::Fuel { limit: 1 }] {
+            assert_eq!(remedy(&fault), "Do less at once");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{MAX_CHARACTERS, Refusal, directory_path, refusal};
+use super::{MAX_CHARACTERS, Refusal, directory_path, refusal_to_find};
 use pibench_sandbox::workspace::{Entry, EntryKind, Workspace};
 
 pub(super) const DESCRIPTION: &str = "\
@@ -37,7 +37,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<String
     let path = directory_path(path)?;
     let entries = workspace
         .list(&path, *recursive)
-        .map_err(|error| refusal(&error))?;
+        .map_err(|error| refusal_to_find(workspace, &error))?;
     if entries.is_empty() {
         return Ok(format!("({path} is an empty folder)"));
     }

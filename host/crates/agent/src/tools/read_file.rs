@@ -129,7 +129,12 @@ fn window(path: &WorkspacePath, text: &str, arguments: &Arguments) -> Result<Str
             break;
         }
     }
-    Ok(window.finish(first, total))
+    let mut shown = window.finish(first, total);
+    // Nobody sees it in the line that it hides the beginning of.
+    if first == 1 && text.starts_with('\u{feff}') {
+        shown.push_str("\n(begins with a byte order mark)");
+    }
+    Ok(shown)
 }
 
 /// The lines shown so far.
@@ -202,6 +207,14 @@ mod tests {
             "1| one\n2| \n3| three\n(lines 1-3 of 3; end of file)"
         );
         assert_eq!(read("", json!({})), "(a is empty)");
+        assert_eq!(
+            read("\u{feff}one\ntwo\n", json!({"limit": 1})),
+            "1| \u{feff}one\n(lines 1-1 of 2; go on with offset=2)\n(begins with a byte order mark)"
+        );
+        assert_eq!(
+            read("\u{feff}one\ntwo\n", json!({"offset": 2})),
+            "2| two\n(lines 2-2 of 2; end of file)"
+        );
     }
 
     #[test]
@@ -271,7 +284,11 @@ mod tests {
             workspace
                 .write(&file_path("a.bin").unwrap(), content)
                 .unwrap();
-            let expected = format!("a.bin is a binary file of {} bytes", content.len());
+            let expected = format!(
+                "a.bin is a binary file of {} bytes and cannot be shown or edited as text; only UTF-8 text can. If \
+                 it is text in another encoding, python3 by exec reads it: open(path, encoding=...).",
+                content.len()
+            );
             check_refused(
                 &mut workspace,
                 Builtin::ReadFile,

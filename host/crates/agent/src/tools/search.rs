@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use globset::GlobMatcher;
 
-use super::{MAX_CHARACTERS, Refusal, directory_path, refusal};
+use super::{MAX_CHARACTERS, Refusal, directory_path, refusal_to_find};
 use pibench_core::path::WorkspacePath;
 use pibench_core::pattern::glob;
 use pibench_sandbox::workspace::{Entry, EntryKind, Workspace, WorkspaceError};
@@ -26,7 +26,7 @@ pub(super) fn entries(workspace: &Workspace, path: &str) -> Result<Vec<Entry>, R
         Err(WorkspaceError::NotADirectory(_)) => workspace.stat(&path).map(|entry| vec![entry]),
         found => found,
     };
-    let entries = found.map_err(|error| refusal(&error))?;
+    let entries = found.map_err(|error| refusal_to_find(workspace, &error))?;
     let wanted = |entry: &Entry| {
         let below = entry.path.components().skip(path.depth());
         entry.kind != EntryKind::Refused

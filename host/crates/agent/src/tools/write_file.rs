@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Refusal, count, file_path, refusal};
+use super::{Refusal, count, file_path, looks_like, refusal};
+use pibench_core::form::difference;
 use pibench_sandbox::workspace::{Workspace, WorkspaceError};
 
 pub(super) const DESCRIPTION: &str = "\
@@ -19,17 +20,21 @@ pub(crate) struct Arguments {
 pub(crate) fn run(workspace: &mut Workspace, arguments: &Arguments) -> Result<String, Refusal> {
     let Arguments { path, content } = arguments;
     let path = file_path(path)?;
-    let verb = match workspace.stat(&path) {
-        Ok(_) => "Replaced",
-        Err(WorkspaceError::NotFound(_)) => "Created",
+    let (verb, other) = match workspace.stat(&path) {
+        Ok(_) => ("Replaced", None),
+        Err(WorkspaceError::NotFound(_)) => ("Created", looks_like(workspace, &path)),
         Err(error) => return Err(refusal(&error)),
     };
     workspace
         .write(&path, content.as_bytes())
         .map_err(|error| refusal(&error))?;
     let lines = count(content.lines().count(), "line");
+    let other = other.map_or_else(String::new, |other| {
+        let difference = difference(path.as_str(), other.as_str());
+        format!("; another file of this name is there {difference}")
+    });
     Ok(format!(
-        "{verb} {path} ({lines}, {})",
+        "{verb} {path} ({lines}, {}){other}",
         count(content.len(), "byte")
     ))
 }

@@ -17,6 +17,7 @@ use regex_syntax::hir::Hir;
 use regex_syntax::hir::translate::TranslatorBuilder;
 
 use super::blank;
+use crate::form::composed;
 use crate::pattern::{NESTING, size};
 
 /// Bytes of one compiled pattern, and of the states that it may cache while it matches. Task files are not trusted:
@@ -170,11 +171,13 @@ impl Pattern {
     }
 }
 
-/// A pattern as it is tried. A blank and `.` are line ends too, so that one that does not speak of lines matches across them.
+/// A pattern as it is tried. A blank and `.` are line ends too, so that one that does not speak of lines matches across them. Its
+/// letters are composed, as those of the text are.
 fn read(text: &str) -> Result<Hir, regex::Error> {
-    let mut pattern = parse(text)?;
+    let text = composed(text);
+    let mut pattern = parse(&text)?;
     blank::widen(&mut pattern);
-    translate(text, &pattern, true)
+    translate(&text, &pattern, true)
 }
 
 fn parse(text: &str) -> Result<Ast, regex::Error> {

@@ -1,5 +1,5 @@
-//! The suite as its agent reads it: the documents that sessions stage are their text, so that leaks in them are found, and
-//! so are the places in them that an intent names.
+//! The suite as its agent reads it: the documents that personas and sessions stage are their text, so that leaks in them are
+//! found, and so are the places in them that an intent names.
 
 use std::sync::Arc;
 
@@ -24,7 +24,8 @@ pub async fn as_read(suite: &Suite, plugins: &Arc<Plugins>, problems: &mut Vec<P
     let files = suite.personas.iter_mut().flat_map(|persona| {
         let sessions = persona.sessions.iter_mut();
         let staged = sessions.flat_map(|session| &mut session.files);
-        staged.chain(&mut persona.skills)
+        let own = persona.files.iter_mut().chain(&mut persona.skills);
+        staged.chain(own)
     });
     for file in files {
         if let Err(reason) = read(file, &documents).await {

@@ -166,6 +166,14 @@ mod tests {
         assert_eq!(urls("mooring fee"), ["https://news.example/Budget/"]);
         assert_eq!(urls("low waters"), ["https://tides.example/harbour"]);
         assert!(urls("zebra").is_empty());
+        let page = Page {
+            url: "https://seoul.example/".into(),
+            title: "전세 안내".into(),
+            text: "전세보증금은 주민센터에서 확정일자를 받아야 보호됩니다.".into(),
+        };
+        let korean = Corpus::new(vec![page]);
+        assert_eq!(korean.search("확정일자", 10).len(), 1);
+        assert!(korean.search("보험", 10).is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::manifest::RuleFile;
 use crate::problem::Report;
 use crate::suite::Grading;
 use crate::toml_file::Place;
-use pibench_core::matcher::{Matcher, Piece, Place as Where};
+use pibench_core::matcher::{Matcher, Piece, Place as Where, QUESTION_LIMIT};
 use pibench_core::vocabulary::MatcherFile;
 
 /// Examples of each kind that a matcher should have.
@@ -88,16 +88,23 @@ fn check_examples(
             if reads(ground, name, matcher, text, questions).is_none_or(|read| read == wanted) {
                 continue;
             }
-            let (message, help) = if wanted {
-                (
-                    "the matcher does not match this",
+            let asks = !questions || !Piece::new(Where::Response, text).questions().is_empty();
+            let (message, help) = match (wanted, asks) {
+                (true, false) => (
+                    format!(
+                        "the matcher does not match this: it has no sentence of at most {QUESTION_LIMIT} characters with a \
+                         question mark at its end"
+                    ),
+                    "`asked` looks at questions alone: write the example as one, with the mark of its script",
+                ),
+                (true, true) => (
+                    "the matcher does not match this".to_owned(),
                     "widen its patterns, or correct the example",
-                )
-            } else {
-                (
-                    "the matcher matches this",
+                ),
+                (false, _) => (
+                    "the matcher matches this".to_owned(),
                     "tie its patterns to what only good work says, or correct the example",
-                )
+                ),
             };
             report.add_with_help(span, message, help);
         }

@@ -5,6 +5,7 @@ use super::{Ground, Shown};
 use crate::manifest::IntentFile;
 use crate::problem::Report;
 use crate::toml_file::Place;
+use pibench_core::form::difference;
 use pibench_core::vocabulary::{FoundIn, Scope};
 
 pub(super) fn check(ground: &Ground<'_>, shown: &Shown, report: &mut Report<'_>) {
@@ -59,12 +60,7 @@ fn find(
 ) -> Result<(), Missing> {
     match found {
         FoundIn::File { path, quote } => match shown.file(path) {
-            None => Err((
-                format!(
-                    "no session up to here stages `{path}`, and no earlier reference workflow writes it"
-                ),
-                "name a file that is in the workspace when the session opens",
-            )),
+            None => Err(missing_file(shown, path)),
             Some(text) => find_quote(quote, text, &format!("`{path}`")),
         },
         FoundIn::App { app, quote } => match shown.records(app) {
@@ -94,6 +90,21 @@ fn find(
             "say with a matcher which question asks for it",
         )),
         FoundIn::Question => Ok(()),
+    }
+}
+
+fn missing_file(shown: &Shown, path: &str) -> Missing {
+    match shown.looks_like(path) {
+        Some(there) => (
+            format!("`{path}` is there only {}", difference(path, there)),
+            "rename the file, or write its path as it is staged",
+        ),
+        None => (
+            format!(
+                "no session up to here stages `{path}`, and no earlier reference workflow writes it"
+            ),
+            "name a file that is in the workspace when the session opens",
+        ),
     }
 }
 

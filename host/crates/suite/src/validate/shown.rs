@@ -8,6 +8,7 @@ use super::ToolText;
 use super::owned::People;
 use crate::manifest::Trigger;
 use crate::suite::{Persona, Session, Staged, Suite};
+use pibench_core::form::{composed, differs_in_form_alone};
 use pibench_core::lexical::{Seen, arguments_text};
 
 /// One text, and where it stands.
@@ -125,6 +126,12 @@ impl Shown {
         self.files.get(path).map(String::as_str)
     }
 
+    /// The file whose path looks like this one and is another.
+    pub(super) fn looks_like(&self, path: &str) -> Option<&str> {
+        let mut paths = self.files.keys().map(String::as_str);
+        paths.find(|there| differs_in_form_alone(path, there))
+    }
+
     pub(super) fn records(&self, app: &str) -> Option<&Records> {
         self.records.get(app)
     }
@@ -157,9 +164,10 @@ fn workflow_files(session: &Session) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Whether some words stand in a text, white space and case aside.
+/// Whether some words stand in a text, white space, case and Unicode form aside.
 pub(super) fn stands_in(quote: &str, text: &str) -> bool {
     let fold = |text: &str| {
+        let text = composed(text);
         let words: Vec<&str> = text.split_whitespace().collect();
         words.join(" ").to_lowercase()
     };

@@ -1,7 +1,7 @@
 //! Documents: the pages that a call asks for, as lines of one text.
 
 use super::{Arguments, ReadError, Refusal, window};
-use crate::tools::refusal;
+use crate::tools::{refusal, refusal_to_find};
 use pibench_core::path::WorkspacePath;
 use pibench_sandbox::document::{Format, MOST_BYTES, Pages};
 use pibench_sandbox::workspace::Workspace;
@@ -18,7 +18,9 @@ pub(super) async fn run(
     arguments: &Arguments,
 ) -> Result<String, ReadError> {
     let (first, last) = asked(arguments.pages.as_deref())?;
-    let size = workspace.stat(path).map_err(|error| refusal(&error))?.size;
+    let found = workspace.stat(path);
+    let found = found.map_err(|error| refusal_to_find(workspace, &error))?;
+    let size = found.size;
     if size > MOST_BYTES {
         return Err(Refusal::new(format!(
             "{path} has {size} bytes; documents are read up to {MOST_BYTES}. Work from a smaller file"

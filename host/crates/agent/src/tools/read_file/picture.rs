@@ -1,7 +1,7 @@
 //! Pictures: told by their first bytes, and handed to the model as they are. Nothing here decodes one.
 
 use super::{Read, Refusal};
-use crate::tools::refusal;
+use crate::tools::{refusal, refusal_to_find};
 use pibench_core::message::Image;
 use pibench_core::path::WorkspacePath;
 use pibench_record::event::Step;
@@ -12,7 +12,7 @@ pub(super) fn show(workspace: &Workspace, path: &WorkspacePath) -> Result<Option
     let head = workspace
         .view()
         .read_range(path, 0, 16)
-        .map_err(|error| refusal(&error))?;
+        .map_err(|error| refusal_to_find(workspace, &error))?;
     if Image::media_type_of(&head).is_none() {
         return Ok(None);
     }
