@@ -28,13 +28,16 @@ fn key(scene: &Scene, number: u8, path: &str) -> String {
     key.public_key().to_openssh().unwrap()
 }
 
-/// As `models::play`, with agents that do not answer alike: each says its name.
+/// As `models::play`, with agents that do not answer alike: each says its name. The judge `strict` finds nothing met.
 fn play(request: &Request) -> ResponseTemplate {
     let body: Value = serde_json::from_slice(&request.body).unwrap();
     let mut message = message(&body);
     let name = body["model"].as_str().unwrap();
     if message["content"] == "I have written out.md." {
         message["content"] = format!("I have written out.md, {name}.").into();
+    }
+    if let ("strict", Some(verdicts)) = (name, message["content"].as_str()) {
+        message["content"] = verdicts.replace("VERDICT: YES", "VERDICT: NO").into();
     }
     completion(&message)
 }
@@ -400,22 +403,28 @@ async fn a_sample_is_judged_again_and_the_board_says_how_each_run_was_verified()
         "[judged.",
         "judge = \"openai/other\"",
         "sampled = 2",
+        "seed = ",
         "intents = 0.0",
     ] {
         assert!(judged.contains(part), "{judged}");
     }
-    scene.write(
-        "board.toml",
-        &format!("{RULES}hubs = [\"ana@lab.example\"]\n{judged}"),
-    );
-    expect_found(
-        &maintain(
-            &scene,
-            &["board", "build", "sent", "--out", "site"],
-            &SIGNERS,
-        ),
+    assert_can_be_repeated(&scene, &server, &args, judged);
+    // What is said of archives and runs that are not there is told.
+    let nothing = "[judged.0a1b]\njudge = \"a/m\"\nsampled = 1\nof = 1\n";
+    let rules = format!("{RULES}hubs = [\"ana@lab.example\"]\nowners = {{ 0c1d = \"x\" }}\n");
+    scene.write("board.toml", &format!("{rules}{judged}\n{nothing}"));
+    let build = ["board", "build", "sent", "--out", "site"];
+    let output = maintain(&scene, &build, &SIGNERS);
+    expect(
+        &output,
         0,
+        &[
+            "warning: `judged.0a1b` of board.toml is of none of these archives",
+            "warning: `owners` of board.toml has 0c1d, which is no run",
+        ],
     );
+    let told = crate::scene::stderr(&output);
+    assert_eq!(told.matches(" of board.toml ").count(), 2, "{told}");
     let board: Value = serde_json::from_str(&text(&scene, "site/board.json")).unwrap();
     let mut verified: Vec<&str> = board["rankings"][0]["rows"]
         .as_array()
@@ -431,6 +440,21 @@ async fn a_sample_is_judged_again_and_the_board_says_how_each_run_was_verified()
         page.contains("it is the run of ana/run-1, sent again"),
         "{page}"
     );
+}
+
+/// A seed that was drawn is another each time, and by the one that was told the same sample is drawn again.
+fn assert_can_be_repeated(scene: &Scene, server: &MockServer, args: &[&str], judged: &str) {
+    let again = |more: &[&str]| {
+        let said = expect_found(&run(scene, &[args, more].concat(), server), 0);
+        said.split_once("For the board's rules:")
+            .unwrap()
+            .1
+            .to_owned()
+    };
+    assert_ne!(again(&[]), judged);
+    let (_, seed) = judged.split_once("seed = ").unwrap();
+    let seed = seed.lines().next().unwrap();
+    assert_eq!(again(&["--seed", seed]), judged);
 }
 
 /// Writes an archive of folders as they are, without the program's own look at them.
@@ -509,6 +533,235 @@ async fn whoever_sends_a_run_again_takes_nobodys_place() {
     assert_eq!(rows, ["bo/run-1"]);
     let again = "run-1: it is the run of bo/run-1, sent again";
     assert_eq!(refused[1], ("ana".to_owned(), again.to_owned()));
+}
+
+/// What a pull request's check is told of the archives that are there, it refuses by the rules of the board that would hold both.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_is_held_against_those_that_lie_there_already() {
+    let scene = scene();
+    let server = server(play).await;
+    play_suite(&scene, &server, "openai/m", "one", &[]);
+    play_suite(&scene, &server, "openai/n", "two", &[]);
+    send(&scene, &["one"], Some("ana"), "sent/ana.submission");
+    send(&scene, &["one"], Some("bo"), "sent/taken.submission");
+    send(&scene, &["two"], Some("bo"), "sent/own.submission");
+    let check = |archive: &str, more: &[&str]| {
+        let check = ["submit", "check", archive];
+        maintain(&scene, &[&check[..], more].concat(), &SIGNERS)
+    };
+    let beside = ["--beside", "sent"];
+    expect_found(&check("sent/taken.submission", &[]), 0);
+    let said = expect_found(&check("sent/taken.submission", &beside), 3);
+    let words = "ana@lab.example and bo@lab.example signed this same run";
+    assert!(said.contains(words), "{said}");
+    expect_found(&check("sent/own.submission", &beside), 0);
+    // Where it alone is there, nobody else's is.
+    fs::remove_file(scene.path("sent/taken.submission")).unwrap();
+    expect_found(&check("sent/ana.submission", &beside), 0);
+    send(&scene, &["one"], Some("ana"), "sent/twice.submission");
+    let said = expect_found(&check("sent/twice.submission", &beside), 3);
+    assert!(
+        said.contains("it is the run of ana/run-1, sent again"),
+        "{said}"
+    );
+    let nowhere = check("sent/own.submission", &["--beside", "nowhere"]);
+    expect(&nowhere, 3, &["read nowhere"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_run_that_was_graded_otherwise_stands_in_neither_way_until_one_is_taken_away() {
+    let scene = scene();
+    let server = server(play).await;
+    play_suite(&scene, &server, "openai/m", "one", &[]);
+    let grade = ["grade", "one", "--judge", "openai/strict", "--out", "again"];
+    expect(&run(&scene, &grade, &server), 0, &[]);
+    send(&scene, &["one"], Some("ana"), "sent/b.submission");
+    send(&scene, &["again"], Some("ana"), "sent/a.submission");
+    let (rows, refused) = built(&scene, "both");
+    assert!(rows.is_empty() && refused.len() == 2, "{refused:?}");
+    for (_, reason) in refused {
+        for part in ["graded otherwise", "a/run-1 has Proc ", "b/run-1 has Proc "] {
+            assert!(reason.contains(part), "{reason}");
+        }
+    }
+    fs::remove_file(scene.path("sent/b.submission")).unwrap();
+    let (rows, _) = built(&scene, "site");
+    assert_eq!(rows, ["a/run-1"]);
+    let board: Value = serde_json::from_str(&text(&scene, "site/board.json")).unwrap();
+    let row = &board["rankings"][0]["rows"][0];
+    let manifest = |run: &str| -> Value {
+        serde_json::from_str(&text(&scene, &format!("{run}/manifest.json"))).unwrap()
+    };
+    // It was played before its verdicts were made again, and after the run was begun.
+    assert_eq!(row["graded"], manifest("again")["started"]);
+    let [begun, played, graded] = [&manifest("one")["started"], &row["started"], &row["graded"]]
+        .map(|at| at.as_str().unwrap().to_owned());
+    assert!(
+        begun < played && played < graded,
+        "{begun} {played} {graded}"
+    );
+    assert!(text(&scene, "site/index.html").contains("graded again, "));
+    // What it is called in the site follows from it alone.
+    let digest = |path: &str| {
+        let bytes = fs::read(scene.path(path)).unwrap();
+        blake3::hash(&bytes).to_hex().to_string()
+    };
+    assert_eq!(row["archive"], digest("sent/a.submission"));
+    let report = format!("runs/{}", &digest("again/seal.json")[..12]);
+    assert_eq!(row["report"], report);
+    assert!(scene.path(&format!("site/{report}/index.html")).exists());
+    assert_eq!(row["host"], manifest("again")["host"]);
+}
+
+/// A name of the built-in list, or of a provider's, is that model; one of a suite's own says nothing to a board that lists models.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_by_the_name_of_another_is_refused_and_by_a_name_of_its_own_it_is_told() {
+    let scene = scene();
+    let server = server(play).await;
+    let play = |run: &str, players: [&str; 3], models: &[(&str, &str)]| {
+        let suite = short();
+        let set = models.iter().flat_map(|(name, model)| {
+            [
+                format!("models.\"{name}\".provider=openai"),
+                format!("models.\"{name}\".model={model}"),
+                format!("models.\"{name}\".price.input=1.0"),
+                format!("models.\"{name}\".price.output=1.0"),
+            ]
+        });
+        let set: Vec<String> = set.collect();
+        let set: Vec<&str> = set.iter().flat_map(|one| ["--set", one]).collect();
+        let [agent, user, judge] = players;
+        let played = [
+            &["run", suite.to_str().unwrap(), "--runs", "1", "--out", run],
+            &["--agent", agent, "--user", user, "--judge", judge][..],
+            &set,
+        ];
+        expect(&self::run(&scene, &played.concat(), &server), 0, &[]);
+        send(
+            &scene,
+            &[run],
+            Some("ana"),
+            &format!("sent/{run}.submission"),
+        );
+    };
+    let lax = [("gpt-5.4", "lax-1b"), ("openai/good", "lax-1b")];
+    play("judged", ["openai/m", "openai/m", "gpt-5.4"], &lax[..1]);
+    play(
+        "renamed",
+        ["openai/good", "openai/m", "openai/m"],
+        &lax[1..],
+    );
+    let mine = [("mine", "m"), ("theirs", "x")];
+    play("own", ["theirs", "mine", "mine"], &mine);
+    let (rows, refused) = built(&scene, "site");
+    assert_eq!(rows, ["own/run-1"], "{refused:?}");
+    for ((_, reason), words) in refused.iter().zip([
+        "its judge is called gpt-5.4, which stands for the model `gpt-5.4`, and the server was asked for `lax-1b`",
+        "its agent is called openai/good, which stands for the model `good`, and the server was asked for `lax-1b`",
+    ]) {
+        assert!(reason.contains(words), "{reason}");
+    }
+    let board: Value = serde_json::from_str(&text(&scene, "site/board.json")).unwrap();
+    let ranking = &board["rankings"][0];
+    assert_eq!(
+        [
+            &ranking["user_model"],
+            &ranking["judge_model"],
+            &ranking["rows"][0]["model"]
+        ],
+        ["m", "m", "x"]
+    );
+    assert_eq!(ranking["rows"][0]["own_price"], true);
+    let page = text(&scene, "site/index.html");
+    for part in ["mine (asked for m)", "theirs (asked for x)", "own price"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    // Whoever lists models lists what is known by its name.
+    scene.write("board.toml", &format!("{RULES}judges = [\"mine\"]\n"));
+    let check = ["submit", "check", "sent/own.submission"];
+    let said = expect_found(&maintain(&scene, &check, &SIGNERS), 3);
+    assert!(
+        said.contains("its judge is called mine, which is a name of its suite's own"),
+        "{said}"
+    );
+}
+
+/// A run that is gone on with after a kill plays no turn twice; one that was cut back to before a session does, and tells it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_was_cut_back_and_played_on_is_refused_and_one_that_was_killed_is_not() {
+    let scene = scene();
+    let server = server(play).await;
+    play_suite(&scene, &server, "openai/m", "one", &[]);
+    // Plays on from where the journal is cut: before its last event of this kind.
+    let cut = |event: &str| {
+        let path = scene.path("one/journal/law_trainee.r1.jsonl");
+        let journal = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = journal.lines().collect();
+        let event = format!("\"event\":\"{event}\"");
+        let last = lines
+            .iter()
+            .rposition(|line| line.contains(&event))
+            .unwrap();
+        let kept: String = lines[..last]
+            .iter()
+            .flat_map(|line| [*line, "\n"])
+            .collect();
+        fs::write(&path, kept).unwrap();
+        for name in ["results.json", "seal.json"] {
+            fs::remove_file(scene.path(&format!("one/{name}"))).unwrap();
+        }
+        expect(&run(&scene, &["run", "--resume", "one"], &server), 0, &[]);
+    };
+    let prepare = |out: &str| {
+        let args = ["submit", "prepare", "one", "--out", out];
+        scene.run(&[&args[..], &BY].concat())
+    };
+    let words = "turns of finished sessions were played again";
+    cut("session_finished");
+    expect_found(&prepare("killed.submission"), 0);
+    let said = expect_found(&scene.run(&["verify", "one"]), 0);
+    assert!(!crate::scene::flowed(&said).contains(words), "{said}");
+    cut("session_started");
+    let said = expect_found(&prepare("cut.submission"), 3);
+    assert!(said.contains(words), "{said}");
+    send(&scene, &["one"], Some("ana"), "sent/cut.submission");
+    let check = ["submit", "check", "sent/cut.submission"];
+    let said = expect_found(&maintain(&scene, &check, &SIGNERS), 3);
+    assert!(said.contains(words), "{said}");
+    let said = expect_found(&scene.run(&["verify", "one"]), 0);
+    assert!(crate::scene::flowed(&said).contains(words), "{said}");
+}
+
+/// A board has the plugins that the program carries: what was played by others is told before it is sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_by_plugins_that_a_board_has_not_is_not_prepared_unless_it_has_them() {
+    let scene = scene();
+    let server = server(play).await;
+    // A section of its own, which says nothing, makes other bytes of it.
+    let mut rules = fs::read(root().join("target/plugins/rules.wasm")).unwrap();
+    rules.extend([0, 2, 1, b'x']);
+    fs::create_dir(scene.path("own")).unwrap();
+    fs::write(scene.path("own/rules.wasm"), rules).unwrap();
+    scene.write(
+        "policy.toml",
+        "version = 1\n[plugins.rules]\ngrants = [\"workspace\"]\n",
+    );
+    let by = ["--plugins", "own", "--policy", "policy.toml"];
+    play_suite(&scene, &server, "openai/m", "one", &by);
+    let prepare = ["submit", "prepare", "one", "--out", "a.submission"];
+    let prepare = [&prepare[..], &BY].concat();
+    let output = scene.run(&prepare);
+    expect(
+        &output,
+        3,
+        &["it was played by other things than those that are here: the bytes of plugin `rules`"],
+    );
+    assert!(!scene.path("a.submission").exists());
+    let named = [&prepare[..], &["--plugins", "own", "--key", "ana"]].concat();
+    expect_found(&scene.run(&named), 0);
+    let check = ["submit", "check", "a.submission"];
+    expect_found(&maintain(&scene, &check, &SIGNERS), 3);
+    expect_found(&maintain(&scene, &check, &[&by[..], &SIGNERS].concat()), 0);
 }
 
 /// What somebody makes of another's run who gives its agent another name, and all that follows from it: chain and seal.
@@ -825,75 +1078,129 @@ fn the_workflow_is_yaml_and_gives_no_right_to_write() {
     let workflow: Value = serde_saphyr::from_str(&said).unwrap();
     assert_eq!(workflow["permissions"], json!({ "contents": "read" }));
     let steps = workflow["jobs"]["check"]["steps"].as_array().unwrap();
-    let check = steps.last().unwrap();
-    // It fails where the list cannot be made, and finds what only has another name.
-    assert_eq!(check["shell"], "bash");
-    let (command, by) = (&check["run"], &workflow["env"]["BY"]);
-    assert_looks_at_what_came(command.as_str().unwrap(), by.as_str().unwrap());
+    let by_bash = steps.iter().filter(|step| step["shell"] == "bash");
+    let lines: Vec<&str> = by_bash.map(|step| step["run"].as_str().unwrap()).collect();
+    assert_looks_at_what_came(&lines, workflow["env"]["BY"].as_str().unwrap());
     // Nothing that somebody else may publish tomorrow.
     assert_eq!(said.matches("pip install --require-hashes").count(), 2);
     assert_eq!(said.matches("pip install").count(), 2);
     assert!(!said.contains("pull_request_target") && !said.contains("contents: write"));
 }
 
-/// Runs the check's step in a repository: what was added, changed and given another name is looked at, and one that may not be ranked
-/// fails the step.
-#[expect(clippy::disallowed_methods, reason = "git and bash, as in a workflow")]
-fn assert_looks_at_what_came(command: &str, by: &str) {
-    let scene = Scene::new();
-    let git = |args: &[&str]| {
+/// A repository of a board, and a pull request to it.
+struct Pull {
+    scene: Scene,
+}
+
+impl Pull {
+    fn new() -> Self {
+        let scene = Scene::new();
+        for (path, text) in [
+            ("repo/submissions/stays.submission", "stays"),
+            ("repo/board.toml", "as it was"),
+            ("repo/revoked_keys", "eve's"),
+        ] {
+            scene.write(path, text);
+        }
+        // In the program's place: it writes down how it was called and by which rules, and refuses what has `bad` in it.
+        let program = scene.write(
+            "bin/pibench-host",
+            "#!/bin/sh\nfor last; do :; done\necho \"$* $(cat board.toml revoked_keys)\" >> ../asked\n! grep -q bad \"$last\"\n",
+        );
+        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+        scene.write("temp/none", "");
+        let pull = Self { scene };
+        pull.git(&["init", "--quiet", "--initial-branch", "main"]);
+        pull.commit();
+        pull.git(&["branch", "pull"]);
+        // The board goes on while somebody makes a pull request.
+        pull.scene.write("repo/board.toml", "as it is");
+        pull.commit();
+        pull.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+        pull.git(&["checkout", "--quiet", "pull"]);
+        pull
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "git, as in a workflow")]
+    fn git(&self, args: &[&str]) {
         let mut git = std::process::Command::new("git");
         git.args(["-c", "user.name=a", "-c", "user.email=a@lab.example"]);
-        let done = git.args(args).current_dir(scene.path("")).output().unwrap();
+        git.args(args).current_dir(self.scene.path("repo"));
+        let done = git.output().unwrap();
         assert!(done.status.success(), "{done:?}");
-    };
-    git(&["init", "--quiet", "--initial-branch", "main"]);
-    let many = "x".repeat(1000);
-    for name in ["stays", "moves", "changes"] {
-        scene.write(
-            &format!("submissions/{name}.submission"),
-            &format!("{name} {many}"),
-        );
     }
-    git(&["add", "."]);
-    git(&["commit", "--quiet", "-m", "a"]);
-    git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    git(&[
-        "mv",
-        "submissions/moves.submission",
-        "submissions/a new name.submission",
-    ]);
-    scene.write("submissions/changes.submission", "other");
-    scene.write("submissions/comes.submission", "new");
-    scene.write("notes.md", "no submission");
-    git(&["add", "."]);
-    git(&["commit", "--quiet", "-m", "b"]);
-    // In the program's place: it writes down how it was called, and refuses what has `bad` in it.
-    let program = scene.write(
-        "bin/pibench-host",
-        "#!/bin/sh\nfor last; do :; done\necho \"$*\" >> asked\n! grep -q bad \"$last\"\n",
-    );
-    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
-    let step = command.replace("${{ github.base_ref }}", "main");
-    let path = format!(
-        "{}:{}",
-        scene.path("bin").display(),
-        std::env::var("PATH").unwrap()
-    );
-    let run = || {
-        let mut bash = std::process::Command::new("bash");
-        bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &step]);
-        bash.env("PATH", &path)
-            .env("BY", by)
-            .current_dir(scene.path(""));
-        bash.status().unwrap().success()
-    };
-    assert!(run());
-    let asked = text(&scene, "asked");
-    let asked: BTreeSet<&str> = asked.lines().collect();
-    let expected = ["a new name", "changes", "comes"]
-        .map(|name| format!("submit check {by} submissions/{name}.submission"));
-    assert_eq!(asked, expected.iter().map(String::as_str).collect());
-    scene.write("submissions/comes.submission", "bad");
-    assert!(!run());
+
+    fn commit(&self) {
+        self.git(&["add", "--all", "."]);
+        self.git(&["commit", "--quiet", "-m", "a"]);
+    }
+
+    /// Whether the check's steps pass, with what the program was asked.
+    #[expect(clippy::disallowed_methods, reason = "bash, as in a workflow")]
+    fn check(&self, lines: &[&str], by: &str) -> (bool, String) {
+        self.commit();
+        let mut path = self.scene.path("bin").into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap());
+        let passed = lines.iter().all(|step| {
+            let step = step.replace("${{ github.base_ref }}", "main");
+            let mut bash = std::process::Command::new("bash");
+            bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &step]);
+            bash.env("PATH", &path).env("BY", by);
+            bash.env("RUNNER_TEMP", self.scene.path("temp"));
+            bash.current_dir(self.scene.path("repo"));
+            bash.status().unwrap().success()
+        });
+        let asked = fs::read_to_string(self.scene.path("asked"));
+        (passed, asked.unwrap_or_default())
+    }
+}
+
+/// Runs the check's steps in a repository: archives that were added are looked at by what the board has, one that may not be ranked
+/// fails them, and so does whatever else a pull request does.
+fn assert_looks_at_what_came(lines: &[&str], by: &str) {
+    let good = Pull::new();
+    for name in ["a new name", "comes", "*"] {
+        good.scene
+            .write(&format!("repo/submissions/{name}.submission"), "new");
+    }
+    let (passed, asked) = good.check(lines, by);
+    assert!(passed, "{asked}");
+    let expected = ["*", "a new name", "comes"].map(|name| {
+        format!(
+            "submit check {by} --beside submissions submissions/{name}.submission as it iseve's\n"
+        )
+    });
+    assert_eq!(asked, expected.concat());
+    let bad = Pull::new();
+    bad.scene.write("repo/submissions/comes.submission", "bad");
+    let (passed, asked) = bad.check(lines, by);
+    assert!(!passed && asked.contains("comes"), "{asked}");
+    let stays = "repo/submissions/stays.submission";
+    let does: [&dyn Fn(&Scene); 8] = [
+        &|scene| drop(scene.write(stays, "of somebody else")),
+        &|scene| fs::remove_file(scene.path(stays)).unwrap(),
+        &|scene| {
+            fs::remove_file(scene.path(stays)).unwrap();
+            std::os::unix::fs::symlink("../board.toml", scene.path(stays)).unwrap();
+        },
+        &|scene| {
+            let link = scene.path("repo/submissions/link.submission");
+            std::os::unix::fs::symlink("stays.submission", link).unwrap();
+        },
+        &|scene| {
+            let moved = scene.path("repo/submissions/moved.submission");
+            fs::rename(scene.path(stays), moved).unwrap();
+        },
+        &|scene| drop(scene.write("repo/submissions/below/a.submission", "new")),
+        &|scene| drop(scene.write("repo/revoked_keys", "nobody's")),
+        &|scene| drop(scene.write("repo/notes.md", "no submission")),
+    ];
+    for (number, does) in does.iter().enumerate() {
+        let pull = Pull::new();
+        pull.scene.write("repo/submissions/comes.submission", "new");
+        does(&pull.scene);
+        let (passed, asked) = pull.check(lines, by);
+        assert!(!passed && asked.is_empty(), "{number}: {asked}");
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use wiremock::{MockServer, Request, ResponseTemplate};
 
-use crate::models::{is_preflight, play, play_short, run, server_at, text};
+use crate::models::{is_preflight, message, play, play_short, run, server_at, text};
 use crate::scaffold;
 use crate::scene::{Scene, expect, files, short, stderr};
 
@@ -76,6 +76,44 @@ async fn too_many_tools_are_told_before_anything_is_played() {
     let begun = run(&scene, &args, &server);
     expect(&begun, 0, &["preflight: agent openai/m with "]);
     assert_eq!(files(&scene.path("run/journal")).len(), 1);
+}
+
+/// The same count of whatever was sent is that of a context that is too short.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_cuts_what_it_is_sent_is_told_before_anything_is_played() {
+    let counting = async |tokens: u64, more: Option<&'static str>| {
+        let scene = Scene::new();
+        scaffold::suite(&scene, "", MANY);
+        let respond = move |request: &Request| {
+            let counted = if tools(request) > 0 { tokens } else { 100 };
+            ResponseTemplate::new(200).set_body_json(json!({
+                "choices": [{ "index": 0, "message": message(&body(request)), "finish_reason": "stop" }],
+                "usage": { "prompt_tokens": counted, "completion_tokens": 10 },
+            }))
+        };
+        let server = server_at(CHAT, respond).await;
+        let args = ["run", "tasks/suite.toml", "--out", "run"];
+        let args = [&args[..], &ROLES, more.as_slice()].concat();
+        let output = run(&scene, &args, &server);
+        (output, scene.path("run").exists())
+    };
+    for (tokens, more) in [
+        (4_096, None),
+        (2_050, None),
+        (4_096, Some("--no-preflight")),
+    ] {
+        let (output, is_begun) = counting(tokens, more).await;
+        let said = format!("it counted {tokens} tokens of a request that has ");
+        let mend = "serve `m` with a context as long as `[session] window_tokens`";
+        expect(&output, 10, &[&said, mend, "OLLAMA_CONTEXT_LENGTH"]);
+        assert!(!is_begun || more.is_some());
+    }
+    let (output, _) = counting(40_000, None).await;
+    expect(&output, 0, &["ok, "]);
+    assert!(!stderr(&output).contains("at the least"));
+    // It may count otherwise: it is told, and played with.
+    let (output, _) = counting(4_000, None).await;
+    expect(&output, 0, &["its server counted 4000 tokens"]);
 }
 
 /// What was there before stays: the folders above a run's, and a run that is gone on with.

@@ -171,7 +171,7 @@ async fn a_rejected_judge_of_a_finished_run_stops_grade_and_audit() {
 async fn a_context_that_is_too_long_names_the_setting_and_a_refusal_is_scored() {
     let too_long = || {
         ResponseTemplate::new(400).set_body_json(json!({ "error": {
-            "message": "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.",
+            "message": "This model's maximum context length is 65536 tokens. However, you requested 70000 tokens.",
             "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded",
         } }))
     };
@@ -181,7 +181,7 @@ async fn a_context_that_is_too_long_names_the_setting_and_a_refusal_is_scored() 
             "type": null, "param": "prompt", "code": "content_filter",
         } }))
     };
-    let window = "set `[session] window_tokens` to 6144, for its context is 8192 tokens";
+    let window = "set `[session] window_tokens` to 49152, for its context is 65536 tokens";
     let check = async |rejection, code, said| {
         let scene = Scene::new();
         let (server, ..) = rejecting(rejection, of_agent).await;
@@ -236,6 +236,33 @@ async fn a_model_that_has_answered_is_at_fault_for_what_is_no_reply() {
         let journal = std::fs::read_to_string(scene.path(JOURNAL)).unwrap();
         assert!(journal.contains(fault));
     }
+}
+
+/// A server that cannot read what its own model wrote, and one that broke while it wrote.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_its_server_cannot_read_is_scored_and_an_answer_that_it_broke_off_is_not() {
+    let unread = || {
+        ResponseTemplate::new(500).set_body_json(json!({ "error": {
+            "code": 500, "message": "Failed to parse input at pos 40: <tool_call>", "type": "server_error",
+        } }))
+    };
+    let broken = || {
+        ResponseTemplate::new(200).set_body_json(json!({ "choices": [{
+            "index": 0, "finish_reason": "error", "error": { "code": 402, "message": "Out of credit" },
+            "message": { "role": "assistant", "content": "I started to" },
+        }] }))
+    };
+    let check = async |answer, code, said, outcome| {
+        let scene = Scene::new();
+        let (server, ..) = rejecting(answer, of_agent).await;
+        expect(&play_short(&scene, &server, &[]), code, &[said]);
+        let journal = std::fs::read_to_string(scene.path(JOURNAL)).unwrap();
+        assert!(!journal.contains("I started to"));
+        assert_eq!(journal.contains("Failed to parse input"), outcome);
+        assert_eq!(journal.contains("model_fault"), outcome);
+    };
+    check(unread, 9, "", true).await;
+    check(broken, 10, "status 402: Out of credit", false).await;
 }
 
 /// A run for an agent from outside is gone on with by the command that began it.

@@ -295,6 +295,39 @@ async fn turns_without_an_answer_are_told_beside_their_scores() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn calls_that_a_server_left_in_the_text_are_told_and_never_carried_out() {
+    let played = async |name: &'static str| {
+        let scene = Scene::new();
+        suite(&scene, "", "");
+        let output = play(&scene, &RUN, move |asked| {
+            if asked.any("In blue.") {
+                return text("Done.");
+            }
+            let arguments = json!({ "path": "out.md", "content": "x" });
+            let call = json!({ "name": name, "arguments": arguments });
+            text(&format!("<tool_call>\n{call}\n</tool_call>"))
+        })
+        .await;
+        expect(&output, 0, &[]);
+        let results = std::fs::read(scene.path("run/results.json")).unwrap();
+        let results: Value = serde_json::from_slice(&results).unwrap();
+        expect(&scene.run(&["verify", "run"]), 0, &[]);
+        let shown = scene.run(&["show", "run"]);
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(turns(&scene).iter().all(|turn| turn["changes"].is_null()));
+        (results["written_calls"].clone(), shown)
+    };
+    let note =
+        "2 answers hold calls of tools as text, and nothing was called: the server has no parser";
+    let (count, shown) = played("write_file").await;
+    assert_eq!(count, 2);
+    assert!(shown.contains(note), "{shown}");
+    let (count, shown) = played("no_such_tool").await;
+    assert!(count.is_null() && !shown.contains("as text"), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_empty_answer_is_asked_for_again_and_then_without_calls() {
     let scene = Scene::new();
     suite(&scene, "", "");

@@ -38,6 +38,9 @@ pub struct PrepareArgs {
     /// The folder of prompts of runs that were played by own ones, where it is elsewhere than when they were played.
     #[arg(long, value_name = "DIR")]
     pub prompts: Option<Utf8PathBuf>,
+    /// A folder of plugins that the board has, too. Default: those that the program carries, and the suite's own.
+    #[arg(long, value_name = "DIR")]
+    pub plugins: Option<Utf8PathBuf>,
     #[command(flatten)]
     pub by: ByArgs,
 }
@@ -46,6 +49,9 @@ pub struct PrepareArgs {
 pub struct CheckSubmissionArgs {
     #[arg(value_name = "FILE.submission")]
     pub archive: Utf8PathBuf,
+    /// The folder of the board's archives: what a board of both would refuse of this one is refused.
+    #[arg(long, value_name = "DIR")]
+    pub beside: Option<Utf8PathBuf>,
     /// Print what was found as JSON.
     #[arg(long)]
     pub json: bool,
@@ -125,7 +131,8 @@ pub struct AgainArgs {
     /// Sessions to judge again: as many of each agent as of the others.
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..), requires = "judge")]
     pub sample: u32,
-    /// The seed of the sample and of the resampling.
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "judge")]
-    pub seed: u64,
+    /// The seed of the sample and of the resampling, to repeat a check. Default: one that is drawn, so that nobody knows the sample
+    /// before, and printed.
+    #[arg(long, value_name = "N", requires = "judge", value_parser = clap::value_parser!(u64).range(..=i64::MAX.cast_unsigned()))]
+    pub seed: Option<u64>,
 }

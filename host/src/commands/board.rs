@@ -1,11 +1,11 @@
 //! `pibench-host board`: a site of the submissions that pass.
 
-mod copies;
+pub(super) mod copies;
 
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use self::copies::refuse_copies;
+use self::copies::{refuse_copies, warn_of_nothing};
 use super::check_new;
 use super::signing::read_signers;
 use super::submission::{Checked, Found, Readers, check_archive, read_rules};
@@ -50,7 +50,8 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
         }
         sent.push((archive, checked));
     }
-    refuse_copies(&mut sent, &rules);
+    let played = refuse_copies(&mut sent, &rules);
+    warn_of_nothing(&sent, &played, &rules);
     let (mut standing, mut refused) = (Vec::new(), Vec::new());
     for (archive, checked) in &mut sent {
         let name = archive.file_stem().unwrap_or_default();
@@ -105,8 +106,19 @@ fn read_published(run: &Utf8Path, shown: &Utf8Path) -> Result<RunRecord, Failure
     RunRecord::read_finished(shown.as_std_path()).or_exit(Exit::InvalidInput)
 }
 
-/// The archives in a folder, by name.
+/// The archives in a folder, by name; none is a failure.
 fn archives_in(dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Failure> {
+    let archives = find_archives(dir)?;
+    if archives.is_empty() {
+        return Err(anyhow!(
+            "build a board of {dir}: there is no *.{ARCHIVE} in it, as `pibench-host submit prepare RUN... --out {dir}/NAME.{ARCHIVE}` writes them"
+        ))
+        .or_exit(Exit::InvalidInput);
+    }
+    Ok(archives)
+}
+
+fn find_archives(dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Failure> {
     let entries = dir
         .read_dir_utf8()
         .map_err(|error| anyhow!("read {dir}: {error}"));
@@ -114,12 +126,6 @@ fn archives_in(dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Failure> {
     let mut archives: Vec<Utf8PathBuf> = entries.map(|entry| entry.path().to_owned()).collect();
     archives.retain(|path| path.extension() == Some(ARCHIVE));
     archives.sort();
-    if archives.is_empty() {
-        return Err(anyhow!(
-            "build a board of {dir}: there is no *.{ARCHIVE} in it, as `pibench-host submit prepare RUN... --out {dir}/NAME.{ARCHIVE}` writes them"
-        ))
-        .or_exit(Exit::InvalidInput);
-    }
     Ok(archives)
 }
 
@@ -144,6 +150,9 @@ fn rank(archive: &str, checked: &mut Checked, rules: &Rules) -> (Vec<Standing>, 
     }
     let standing = sound.into_iter().map(|run| Standing {
         name: format!("{archive}/{}", run.name),
+        archive: checked.digest.clone().unwrap_or_default(),
+        seal: run.seal,
+        asked: run.asked,
         record: run.record,
         signed: checked.signed.clone(),
         submitter: run.submitter.filter(|_| by_hub),

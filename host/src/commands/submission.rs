@@ -1,6 +1,7 @@
 //! Submissions held against what a board asks: of runs of one's own, and of archives of strangers.
 
 mod found;
+mod models;
 
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -164,6 +165,7 @@ pub(super) fn check_archive(
         match look(dir, &run.name, rules, reopen) {
             Ok(mut one) => {
                 one.submitter.clone_from(&run.submitter);
+                one.seal.clone_from(&run.seal);
                 // Where they lie is this machine's.
                 for reason in &mut one.reasons {
                     *reason = reason.replace(&format!("{dir}/"), "");

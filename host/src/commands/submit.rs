@@ -1,24 +1,27 @@
 //! `pibench-host submit`: runs that others may check, as one archive.
 
+mod again;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use self::again::judge_again;
 use super::board::ARCHIVE;
+use super::board::copies::refuse_beside;
 use super::output::print_json;
 use super::signing::{read_key, read_signers};
 use super::submission::{Checked, Readers, Told, check_archive, look, print_told, read_rules};
-use super::{check_new, machine, runtime};
-use crate::cli::board::{AgainArgs, CheckSubmissionArgs, PrepareArgs, SubmitArgs, SubmitCommand};
+use super::{check_new, machine};
+use crate::cli::board::{CheckSubmissionArgs, PrepareArgs, SubmitArgs, SubmitCommand};
 use crate::exit::{Exit, Failure, OrExit};
-use pibench_board::rules::Judged;
 use pibench_board::submission::{self, List, NAMESPACE};
 use pibench_core::count::count;
-use pibench_engine::plan::{Answers, Places, Purpose, reopen_by, reopen_foreign};
-use pibench_engine::{Plan, Sample};
+use pibench_engine::plan::{Places, Purpose, reopen_foreign};
 use pibench_record::RunFolder;
+use pibench_record::folder::read_manifest;
 use pibench_report::escape::line;
 
 /// Of the resampling, as `submit check` and `board build` have it where nothing is said.
@@ -44,6 +47,7 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
         key,
         suite,
         prompts,
+        plugins,
         by,
     } = args;
     check_new(out)?;
@@ -59,13 +63,20 @@ fn prepare(args: &PrepareArgs) -> Result<Exit, Failure> {
         {
             return Err(anyhow!("submit {run}: {changed}")).or_exit(Exit::InvalidInput);
         }
+        let manifest = read_manifest(run.as_std_path()).or_exit(Exit::InvalidInput)?;
+        let recorded = |path: &'_ Option<String>| path.clone().map(Utf8PathBuf::from);
+        let suite = suite.clone().unwrap_or(manifest.suite_path.into());
+        let prompts = prompts.clone().or(recorded(&manifest.prompts));
+        let policy = recorded(&manifest.policy);
         let found = look(run, run.as_str(), &rules, || {
+            // Its plugins are a board's: what was in their place is on this machine alone.
             let places = Places {
-                suite: suite.as_deref(),
+                suite: Some(&suite),
+                plugins: plugins.as_deref(),
+                policy: policy.as_deref(),
                 prompts: prompts.as_deref(),
-                ..Places::default()
             };
-            reopen_by(&machine, run, Purpose::Look, places)
+            reopen_foreign(&machine, run, Purpose::Look, places)
         })?;
         print_told(&Told::of(&found, SEED)?);
         may &= found.reasons.is_empty();
@@ -123,6 +134,7 @@ fn check_named(runs: &[Utf8PathBuf], out: &Utf8Path) -> Result<(), Failure> {
 fn check(args: &CheckSubmissionArgs) -> Result<Exit, Failure> {
     let CheckSubmissionArgs {
         archive,
+        beside,
         json,
         again,
         by,
@@ -133,20 +145,24 @@ fn check(args: &CheckSubmissionArgs) -> Result<Exit, Failure> {
     let rules = read_rules(by.rules.as_deref())?;
     places.check()?;
     let places = places.places();
-    let checked = check_archive(
+    let mut checked = check_archive(
         archive,
         &rules,
         places,
         signers.as_ref(),
         Readers::Recipients,
     )?;
+    if let Some(dir) = beside {
+        checked = refuse_beside((archive, checked), dir, &rules, places, signers.as_ref())?;
+    }
     let may = checked.reasons.is_empty() && checked.runs.iter().all(|run| run.reasons.is_empty());
     // Nobody is asked about what is not ranked anyway.
     let judged = match &again.judge {
         Some(judge) if may => Some(judge_again(&checked, judge, again, places)?),
         _ => None,
     };
-    let told = checked.runs.iter().map(|run| Told::of(run, again.seed));
+    let seed = again.seed.unwrap_or(SEED);
+    let told = checked.runs.iter().map(|run| Told::of(run, seed));
     let told: Vec<Told<'_>> = told.collect::<Result<_, Failure>>()?;
     if *json {
         let found = serde_json::json!({
@@ -187,43 +203,4 @@ fn print_checked(archive: &Utf8Path, checked: &Checked, told: &[Told<'_>], may: 
         "it may not be ranked"
     };
     println!("{archive}: {signer}; {verdict}");
-}
-
-/// Asks another judge about a sample of a submission. What could not be judged is in no number.
-fn judge_again(
-    checked: &Checked,
-    judge: &str,
-    again: &AgainArgs,
-    places: Places<'_>,
-) -> Result<Judged, Failure> {
-    if judge.contains("lexical") {
-        return Err(anyhow!("judge again by `{judge}`: want a model")).or_exit(Exit::Usage);
-    }
-    let machine = machine()?;
-    let purpose = Purpose::Judge {
-        judge,
-        answers: &Answers::Asked,
-        again: false,
-    };
-    let played = checked.runs.iter().filter(|run| run.replayed);
-    let plans = played.map(|run| Ok(reopen_foreign(&machine, &run.dir, purpose, places)?));
-    let plans = plans.collect::<Result<Vec<Plan>, Failure>>()?;
-    let sample = Sample::draw(&plans, again.sample as usize, again.seed).or_exit(Exit::Io)?;
-    let audited = runtime()?.block_on(pibench_engine::audit(&sample, again.seed));
-    for reason in &audited.faults {
-        pibench_report::tell!("error: failed to {}", line(reason));
-    }
-    if let Some(reason) = &audited.setup {
-        return Err(anyhow!("{}", line(reason))).or_exit(Exit::Setup);
-    }
-    if let Some(reason) = audited.broken.first() {
-        return Err(anyhow!("{}", line(reason))).or_exit(Exit::Infrastructure);
-    }
-    Ok(Judged {
-        judge: judge.to_owned(),
-        sampled: audited.sampled,
-        of: audited.of,
-        intents: audited.intents.map(|found| found.rate),
-        checklist: audited.checklist.map(|found| found.rate),
-    })
 }

@@ -22,6 +22,9 @@ pub(super) struct Found {
     /// Rule verdicts that were made again.
     pub(super) rules: Option<usize>,
     pub(super) problems: Vec<String>,
+    /// What is told beside them, and wrong with no score.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) notes: Vec<String>,
     /// Episodes that are not played to their end; null where that was not looked at.
     pub(super) unfinished: Option<usize>,
     /// The same in words.
@@ -54,6 +57,9 @@ impl Found {
             println!("{}", paragraph(&line(problem)));
         }
         println!("{}", paragraph(&format!("{}: {}", self.run, self.said)));
+        for note in &self.notes {
+            println!("{}", paragraph(&line(note)));
+        }
         if let Some(PartOf { shard, merge }) = &self.part {
             let Shard { index, of } = shard;
             let told = format!(

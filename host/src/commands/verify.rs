@@ -214,6 +214,7 @@ fn of_verified(dir: &Utf8Path, verified: Verified, rules: &str, sound: &str) -> 
         rules: again,
         problems,
         unfinished,
+        times,
     } = verified;
     let run = stored::name(dir.as_str());
     let mut found = if problems.is_empty() {
@@ -239,6 +240,7 @@ fn of_verified(dir: &Utf8Path, verified: Verified, rules: &str, sound: &str) -> 
             count(turns, "turn")
         ),
         problems,
+        notes: times.notes(),
         run,
         ..Found::default()
     }

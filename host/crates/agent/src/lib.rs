@@ -14,6 +14,7 @@ mod subagent;
 pub mod tokens;
 mod toolbox;
 pub mod tools;
+mod written;
 
 use std::time::{Duration, Instant};
 
@@ -91,6 +92,8 @@ pub struct TurnDone {
     pub steps: Vec<Step>,
     /// All text to the user, in order.
     pub response: String,
+    /// Answers that hold a call of a tool in their text.
+    pub written_calls: u32,
     pub faults: Vec<Fault>,
     pub usage: Usage,
     pub end: TurnEnd,
@@ -255,6 +258,7 @@ impl<'a> Agent<'a> {
                     Going::Ended(end) => return done.ended(end),
                 }
             }
+            done.written_calls += u32::from(written::holds_call(&text, tools));
             begun.push_str(&text);
             if truncated && continued < CONTINUED {
                 continued += 1;

@@ -36,6 +36,7 @@ impl Agent<'_> {
         let worked = Box::pin(work).await;
         environment.toolbox = own;
         done.usage += worked.usage;
+        done.written_calls += worked.written_calls;
         done.faults.extend(worked.faults);
         let (result, ended) = match worked.end {
             TurnEnd::Answered => (worked.response, None),

@@ -51,10 +51,36 @@ pub struct Judged {
     /// Sessions that were judged again, of those that are scored.
     pub sampled: usize,
     pub of: usize,
+    /// By which they were drawn; absent in blocks of before it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// Percent of the intents whose status the other judge gave otherwise; absent without any.
     pub intents: Option<f64>,
     /// The same of rubric items.
     pub checklist: Option<f64>,
+}
+
+impl Judged {
+    /// What of it cannot be.
+    fn fault(&self) -> Option<String> {
+        let Self {
+            sampled,
+            of,
+            intents,
+            checklist,
+            ..
+        } = self;
+        if sampled > of {
+            return Some(format!("`sampled` is {sampled}, of {of} sessions"));
+        }
+        let axes = [("intents", intents), ("checklist", checklist)];
+        axes.into_iter().find_map(|(key, rate)| {
+            let rate = rate.filter(|rate| !(0.0..=100.0).contains(rate))?;
+            Some(format!(
+                "`{key}` is {rate}, and wants percent, from 0 to 100"
+            ))
+        })
+    }
 }
 
 impl Default for Rules {
@@ -108,6 +134,13 @@ impl Rules {
                 "its version is {}, and 1 is read",
                 rules.version
             )));
+        }
+        for (digest, judged) in &rules.judged {
+            if let Some(fault) = judged.fault() {
+                let line = text.lines().position(|line| line.contains(digest));
+                let line = line.map_or(0, |line| line + 1);
+                return Err(failed(format!("line {line}: `judged.{digest}`: {fault}")));
+            }
         }
         Ok(rules)
     }
@@ -195,7 +228,7 @@ impl Rules {
 /// A suite file of somebody else's pack is signed, and stays as it is.
 const UNPRICED: &str = "what it cost is not known; say the prices of its models in the suite file, or where that is not yours to \
     change by --set models.NAME.price.input=USD and --set models.NAME.price.output=USD, beside models.NAME.provider and \
-    models.NAME.model, and play NAME";
+    models.NAME.model, and play NAME, or that model as PROVIDER/MODEL";
 
 fn listed(names: &BTreeSet<String>) -> String {
     names
@@ -203,4 +236,36 @@ fn listed(names: &BTreeSet<String>) -> String {
         .map(String::as_str)
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_judge_can_have_said_is_refused_with_its_line() {
+        let read = |rest: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("board.toml");
+            let text = format!("version = 1\n\n[judged.0a1b]\njudge = \"a/m\"\n{rest}\n");
+            std::fs::write(&path, text).unwrap();
+            Rules::read(&path).map_err(|error| error.to_string())
+        };
+        let good = "sampled = 12\nof = 12\nseed = 7\nintents = 0.0\nchecklist = 100.0";
+        assert_eq!(read(good).unwrap().judged["0a1b"].seed, Some(7));
+        for (old, new, said) in [
+            ("sampled = 12", "sampled = 400", "`sampled` is 400, of 12"),
+            ("= 0.0", "= -5.0", "`intents` is -5, and wants percent"),
+            ("= 0.0", "= nan", "`intents` is NaN"),
+            (
+                "= 100.0",
+                "= 250.0",
+                "`checklist` is 250, and wants percent",
+            ),
+        ] {
+            let told = read(&good.replace(old, new)).unwrap_err();
+            let line = "line 3: `judged.0a1b`: ";
+            assert!(told.contains(line) && told.contains(said), "{told}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The site of a board: files that any web server shows, made of submissions that were checked. Runs that cannot be compared
 //! stand in rankings of their own; what was refused is named with its fault.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -68,12 +68,27 @@ impl Level {
     }
 }
 
+/// What servers were asked for as an agent, user agent or judge, where its name is one of a suite's own and does not say so.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Asked {
+    pub agent: Option<String>,
+    pub user: Option<String>,
+    pub judge: Option<String>,
+    /// Whether the cost is at other prices than those of the built-in list.
+    pub own_price: bool,
+}
+
 /// A run that may stand on the board.
 #[derive(Debug)]
 pub struct Standing {
     /// The submission's file, and the run in it.
     pub name: String,
+    /// BLAKE3 of the submission's file, hex.
+    pub archive: String,
+    /// BLAKE3 of the run's seal, hex.
+    pub seal: String,
     pub record: RunRecord,
+    pub asked: Asked,
     pub signed: Option<Signed>,
     /// For whom a host of the board's own played it.
     pub submitter: Option<Submitter>,
@@ -97,18 +112,29 @@ struct Row<'a> {
     /// One more than the runs that are surely better: those whose interval lies above its own. Without an interval none does.
     rank: usize,
     agent: &'a str,
+    /// What a server was asked for, where the agent's name does not say so.
+    model: Option<&'a str>,
     name: &'a str,
+    /// The digest of the submission's file.
+    archive: &'a str,
     proc: Option<Estimate>,
     comp: Option<Estimate>,
     runs: u32,
     cost_usd: Option<f64>,
+    /// Whether that is at other prices than those of the built-in list.
+    own_price: bool,
     signed: Option<&'a Signed>,
     submitter: Option<&'a Submitter>,
     verified: Level,
     judged: Option<&'a Judged>,
     doubtful: usize,
     scaffold_prompt: &'a str,
-    started: &'a str,
+    /// The version of the program that played it.
+    host: &'a str,
+    /// Of one that was graded again: when the first of its turns ended, if that is known.
+    started: Option<String>,
+    /// When its verdicts were made again, if they were.
+    graded: Option<&'a str>,
     /// The folder of its report.
     report: String,
 }
@@ -125,6 +151,9 @@ struct Ranking<'a> {
     prompts: String,
     user: &'a str,
     judge: &'a str,
+    /// What servers were asked for as user agent and judge, where these names do not say so.
+    user_model: Option<&'a str>,
+    judge_model: Option<&'a str>,
     /// In what its runs differ from those of the first ranking, beside their agents; empty for the first.
     apart: Vec<String>,
     rows: Vec<Row<'a>>,
@@ -139,7 +168,7 @@ struct Board<'a> {
     refused: &'a [Refused],
 }
 
-/// Writes a new folder: `index.html`, `board.json`, and `runs/<n>/` with the report of each run. It appears whole.
+/// Writes a new folder: `index.html`, `board.json`, and `runs/<seal>/` with the report of each run. It appears whole.
 pub fn write(
     title: &str,
     standing: &[Standing],
@@ -155,15 +184,16 @@ pub fn write(
     fs::create_dir(draft.path().join("runs")).map_err(failed)?;
     // One for each run, as its report has them.
     let mut measures = Vec::new();
-    for (place, one) in standing.iter().enumerate() {
+    let folders = folders(standing);
+    for (one, folder) in standing.iter().zip(&folders) {
         let report = Report::new(vec![one.record.clone()], &[], seed)?;
-        bundle::write(&report, &draft.path().join(folder(place)))?;
+        bundle::write(&report, &draft.path().join(folder))?;
         measures.extend(report.measures);
     }
     let board = Board {
         version: 1,
         title,
-        rankings: rankings(standing, &measures),
+        rankings: rankings(standing, &measures, &folders),
         refused,
     };
     let data = serde_json::to_string_pretty(&board).map_err(|error| failed(error.into()))?;
@@ -172,12 +202,42 @@ pub fn write(
     draft.publish().map_err(failed)
 }
 
-/// Where the report of a run lies.
-fn folder(place: usize) -> String {
-    format!("runs/{}", place + 1)
+/// Where the report of each run lies: by its seal, so that no other submission moves it.
+fn folders(standing: &[Standing]) -> Vec<String> {
+    let seals: Vec<&str> = standing.iter().map(|one| &*one.seal).collect();
+    names_of(&seals)
+        .iter()
+        .map(|name| format!("runs/{name}"))
+        .collect()
 }
 
-fn rankings<'a>(standing: &'a [Standing], measures: &[Measures]) -> Vec<Ranking<'a>> {
+/// A name for each seal: its beginning, or all of it where others begin alike.
+fn names_of(seals: &[&str]) -> Vec<String> {
+    let mut alike: BTreeMap<String, usize> = BTreeMap::new();
+    for seal in seals {
+        *alike.entry(short(seal)).or_default() += 1;
+    }
+    let mut taken = BTreeSet::new();
+    let named = seals.iter().enumerate().map(|(place, seal)| {
+        let short = short(seal);
+        let name = match alike.get(&short) {
+            Some(1) => short,
+            _ => (*seal).to_owned(),
+        };
+        if taken.insert(name.clone()) {
+            name
+        } else {
+            format!("{name}-{place}")
+        }
+    });
+    named.collect()
+}
+
+fn rankings<'a>(
+    standing: &'a [Standing],
+    measures: &[Measures],
+    folders: &[String],
+) -> Vec<Ranking<'a>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for place in 0..standing.len() {
         let is_like = |group: &Vec<usize>| apart(&standing[group[0]], &standing[place]).is_empty();
@@ -192,7 +252,7 @@ fn rankings<'a>(standing: &'a [Standing], measures: &[Measures]) -> Vec<Ranking<
         apart: of_first.map_or_else(Vec::new, |first| {
             apart(&standing[first], &standing[group[0]])
         }),
-        ..ranking(standing, measures, group)
+        ..ranking(standing, measures, folders, group)
     });
     rankings.collect()
 }
@@ -206,8 +266,14 @@ fn apart(a: &Standing, b: &Standing) -> Vec<String> {
     words.filter(|one| one != "the agent's prompts").collect()
 }
 
-fn ranking<'a>(standing: &'a [Standing], measures: &[Measures], group: &[usize]) -> Ranking<'a> {
+fn ranking<'a>(
+    standing: &'a [Standing],
+    measures: &[Measures],
+    folders: &[String],
+    group: &[usize],
+) -> Ranking<'a> {
     let first = &standing[group[0]].record.manifest;
+    let asked = &standing[group[0]].asked;
     let estimates = group.iter().map(|&place| measures[place].proc_estimate);
     let estimates: Vec<Option<Estimate>> = estimates.collect();
     let mut rows: Vec<Row<'a>> = group
@@ -215,29 +281,43 @@ fn ranking<'a>(standing: &'a [Standing], measures: &[Measures], group: &[usize])
         .map(|&place| {
             let Standing {
                 name,
+                archive,
+                seal: _,
                 record,
+                asked,
                 signed,
                 submitter,
                 level,
                 judged,
                 doubtful,
             } = &standing[place];
+            let is_graded = record.manifest.graded.is_some();
+            let started = &record.manifest.started;
             Row {
                 rank: rank(measures[place].proc_estimate, &estimates),
                 agent: &record.results.agent,
+                model: asked.agent.as_deref(),
                 name,
+                archive,
                 proc: measures[place].proc_estimate,
                 comp: measures[place].comp_estimate,
                 runs: record.manifest.runs,
                 cost_usd: record.results.cost.map(pibench_core::cost::MicroUsd::usd),
+                own_price: asked.own_price,
                 signed: signed.as_ref(),
                 submitter: submitter.as_ref(),
                 verified: *level,
                 judged: judged.as_ref(),
                 doubtful: *doubtful,
                 scaffold_prompt: record.manifest.scaffold_prompt.as_deref().unwrap_or("-"),
-                started: &record.manifest.started,
-                report: folder(place),
+                host: &record.manifest.host,
+                started: if is_graded {
+                    first_end(record)
+                } else {
+                    Some(started.clone())
+                },
+                graded: is_graded.then_some(started.as_str()),
+                report: folders[place].clone(),
             }
         })
         .collect();
@@ -256,9 +336,18 @@ fn ranking<'a>(standing: &'a [Standing], measures: &[Measures], group: &[usize])
         prompts,
         user: &first.user,
         judge: &first.judge,
+        user_model: asked.user.as_deref(),
+        judge_model: asked.judge.as_deref(),
         apart: Vec::new(),
         rows,
     }
+}
+
+/// When the first turn of a run ended, as its times say; a stranger wrote them.
+fn first_end(record: &RunRecord) -> Option<String> {
+    let ends = record.timings().map(|timing| timing.ended);
+    ends.min()
+        .map(|end| end.chars().take(LONGEST_NAME).collect())
 }
 
 /// A score without an interval lies neither above nor below another; a run without a score is the last.
@@ -276,6 +365,42 @@ fn rank(of: Option<Estimate>, all: &[Option<Estimate>]) -> usize {
 /// As much of a digest as people compare.
 fn short(digest: &str) -> String {
     digest.chars().take(12).collect()
+}
+
+/// As much of a name as a table has room for.
+const LONGEST_NAME: usize = 80;
+
+/// A name as a table has it, with its whole behind it where it is long.
+fn shown(name: &str) -> String {
+    let told = unmixed(name);
+    let cut: String = told.chars().take(LONGEST_NAME).collect();
+    if cut.len() == told.len() {
+        return escape::html(&told);
+    }
+    let [cut, whole] = [cut, told].map(|text| escape::html(&text));
+    format!("<span title=\"{whole}\">{cut}…</span>")
+}
+
+/// Greek and Cyrillic letters among Latin ones by their code: they look like these.
+fn unmixed(name: &str) -> String {
+    let mut shown = String::new();
+    for word in name.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        let is_latin = word.contains(|c: char| c.is_ascii_alphabetic());
+        for c in word.chars() {
+            if is_latin && ('\u{370}'..='\u{52f}').contains(&c) {
+                shown.extend(c.escape_unicode());
+            } else {
+                shown.push(c);
+            }
+        }
+    }
+    shown
+}
+
+/// A name, with the model that was asked for where it does not say so.
+fn asked_for(name: &str, model: Option<&str>) -> String {
+    let model = model.map(|model| format!(" (asked for {})", shown(model)));
+    shown(name) + &model.unwrap_or_default()
 }
 
 /// A score with its interval, in percent.
@@ -368,6 +493,8 @@ fn section(number: usize, ranking: &Ranking<'_>) -> String {
         prompts,
         user,
         judge,
+        user_model,
+        judge_model,
         apart,
         rows,
     } = ranking;
@@ -379,7 +506,8 @@ fn section(number: usize, ranking: &Ranking<'_>) -> String {
     };
     let rows: String = rows.iter().map(row).collect();
     let digest = short(suite_digest);
-    let [suite, user, judge, digest] = [suite, *user, judge, digest.as_str()].map(escape::html);
+    let [suite, digest] = [*suite, digest.as_str()].map(escape::html);
+    let (user, judge) = (asked_for(user, *user_model), asked_for(judge, *judge_model));
     let apart = if apart.is_empty() {
         String::new()
     } else {
@@ -414,21 +542,33 @@ fn row(row: &Row<'_>) -> String {
     let cost = row
         .cost_usd
         .map_or_else(|| "unknown".to_owned(), |cost| format!("{cost:.2}"));
+    let own_price = if row.own_price {
+        "<br><small>own price</small>"
+    } else {
+        ""
+    };
+    let graded = row.graded.map_or_else(String::new, |at| {
+        let at = escape::html(at);
+        format!("<br><small>graded again, {at}</small>")
+    });
     let prompt = escape::html(row.scaffold_prompt);
     let verified = row.verified.words();
     let again = row.judged.map_or_else(String::new, again);
     format!(
         "<tr data-agent=\"{agent}\" data-verified=\"{verified}\" data-prompt=\"{prompt}\" data-signed=\"{is_signed}\">\
-         <td>{}</td><th scope=\"row\"><a href=\"{}/index.html\">{agent}</a><br><small>{}</small></th>\
-         <td>{}</td><td>{}</td><td>{}</td><td>{cost}</td><td>{prompt}</td><td>{verified}{again}</td><td>{signer}{submitter}</td><td>{}</td></tr>\n",
+         <td>{}</td><th scope=\"row\"><a href=\"{}/index.html\">{name}</a><br><small>{} <span title=\"{archive}\">{}</span></small></th>\
+         <td>{}</td><td>{}</td><td>{}</td><td>{cost}{own_price}</td><td>{prompt}</td><td>{verified}{graded}{again}</td><td>{signer}{submitter}</td><td>{}</td></tr>\n",
         row.rank,
         row.report,
         escape::html(row.name),
+        short(row.archive),
         score(row.proc.as_ref()),
         score(row.comp.as_ref()),
         row.runs,
         row.doubtful,
         agent = escape::html(row.agent),
+        name = asked_for(row.agent, row.model),
+        archive = row.archive,
         is_signed = row.signed.is_some(),
     )
 }
@@ -474,6 +614,30 @@ fn tag(name: &str, within: &str) -> String {
 mod tests {
     use super::*;
     use pibench_core::statistics::Interval;
+
+    #[test]
+    fn a_report_lies_where_it_lay_whatever_else_stands_there() {
+        let [one, two] = ["a".repeat(64), "b".repeat(64)];
+        let own = "a".repeat(12);
+        assert_eq!(names_of(&[&one]), [own.clone()]);
+        assert_eq!(names_of(&[&two, &one]), ["b".repeat(12), own.clone()]);
+        // Seals that begin alike, and one twice.
+        let alike = format!("{}c", "a".repeat(63));
+        assert_eq!(names_of(&[&one, &alike]), [one.clone(), alike.clone()]);
+        assert_eq!(names_of(&[&one, &one]), [one.clone(), format!("{one}-1")]);
+    }
+
+    #[test]
+    fn a_long_name_is_cut_and_letters_that_look_latin_are_told() {
+        assert_eq!(shown("openai/gpt-5.4"), "openai/gpt-5.4");
+        assert_eq!(shown("openai/g\u{440}t-5.4"), "openai/g\\u{440}t-5.4");
+        for whole in ["модель/язык-1", "model/язык", "α/m"] {
+            assert_eq!(shown(whole), whole);
+        }
+        let long = shown(&"x".repeat(3000));
+        assert!(long.ends_with(&format!("\">{}…</span>", "x".repeat(80))));
+        assert!(long.contains(&"x".repeat(3000)));
+    }
 
     #[test]
     fn a_rank_counts_intervals_above_and_one_without_is_told_from_none() {

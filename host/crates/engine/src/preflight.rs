@@ -12,6 +12,7 @@ use pibench_agent::Toolbox;
 use pibench_core::message::{ChatRequest, Message, Role, ToolSpec, Usage};
 use pibench_model::ModelError;
 use pibench_model::client::Client;
+use pibench_model::cut::Count;
 use pibench_model::place::Place;
 
 /// What is asked.
@@ -37,6 +38,11 @@ pub struct Probe {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answered {
     Yes,
+    /// And its server counted fewer tokens than the question has at the least.
+    Doubtful {
+        counted: u64,
+        least: u64,
+    },
     /// Nobody was asked: the recording that is replayed has no such question.
     NotRecorded,
 }
@@ -135,7 +141,13 @@ async fn ask(client: &Client, tools: &[ToolSpec]) -> Result<(Answered, Usage), M
                     .into(),
         });
     }
-    Ok((Answered::Yes, reply.usage))
+    let answered = match Count::of(request, &reply.usage) {
+        Count::Whole => Answered::Yes,
+        Count::Low { counted, least } | Count::Cut { counted, least } => {
+            Answered::Doubtful { counted, least }
+        }
+    };
+    Ok((answered, reply.usage))
 }
 
 impl Probe {
@@ -156,10 +168,17 @@ impl Probe {
     /// How it went, in a few words.
     pub fn line(&self) -> String {
         let how = match self.answer {
-            Ok(Answered::Yes) => "ok",
+            Ok(Answered::Yes | Answered::Doubtful { .. }) => "ok",
             Ok(Answered::NotRecorded) => "not recorded",
             Err(_) => "failed",
         };
-        format!("{} {how}, {:.1} s", self.who(), self.took.as_secs_f64())
+        let doubt = match self.answer {
+            Ok(Answered::Doubtful { counted, least }) => format!(
+                " (its server counted {counted} tokens of a request that has {least} at the least: see that its context is long enough)"
+            ),
+            _ => String::new(),
+        };
+        let took = self.took.as_secs_f64();
+        format!("{} {how}, {took:.1} s{doubt}", self.who())
     }
 }

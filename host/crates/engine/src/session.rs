@@ -467,6 +467,7 @@ impl<'e, 'a> Play<'e, 'a> {
             message: message.to_owned(),
             steps: done.steps.clone(),
             response: done.response.clone(),
+            written_calls: done.written_calls,
             changes,
             folders,
             apps: marks.apps,

@@ -18,6 +18,7 @@ use super::outline::outline;
 use super::plan::Plan;
 use super::replay::{Ended, Replay};
 use super::session::{inputs, outcome, tracker};
+use super::times::{Timed, Times};
 use pibench_core::score;
 use pibench_core::score::IntentCounts;
 use pibench_record::event::{Event, ItemVerdict, SessionFinished, SessionStarted, Turn};
@@ -37,6 +38,8 @@ pub struct Verified {
     pub problems: Vec<String>,
     /// Episodes that are not played to their end. Nothing is wrong with them.
     pub unfinished: usize,
+    /// What the times of its turns tell. No score follows from them.
+    pub times: Times,
 }
 
 /// What of a run folder is there.
@@ -53,14 +56,17 @@ pub async fn verify(plan: &Arc<Plan>, extent: Extent) -> Result<Verified, RunErr
         .map(|(run, persona)| begin(Arc::clone(plan), run, persona.id.clone(), extent))
         .buffered(Handle::current().metrics().num_workers());
     let mut verified = Verified::default();
-    while let Some(episode) = each.next().await {
-        let episode = episode.unwrap_or_else(|panic| resume_unwind(panic.into_panic()))?;
+    let (mut timed, mut episodes) = (BTreeMap::new(), plan.episodes());
+    while let (Some(episode), Some((run, persona))) = (each.next().await, episodes.next()) {
+        let (episode, turns) = episode.unwrap_or_else(|panic| resume_unwind(panic.into_panic()))?;
+        timed.insert((persona.id.clone(), run), turns);
         verified.sessions += episode.sessions;
         verified.turns += episode.turns;
         verified.rules += episode.rules;
         verified.problems.extend(episode.problems);
         verified.unfinished += episode.unfinished;
     }
+    verified.times = Times::of(plan.folder.root(), timed);
     let outline = outline(plan).await?;
     if !plan.folder.has_outline(&outline)? {
         let problem = "outline.json: it is not what the suite and the plugins say";
@@ -92,28 +98,34 @@ fn begin(
     run: u32,
     persona: String,
     extent: Extent,
-) -> JoinHandle<Result<Verified, EpisodeError>> {
+) -> JoinHandle<Result<(Verified, Timed), EpisodeError>> {
     tokio::spawn(verify_episode(plan, run, persona, extent))
 }
 
+/// What was found of an episode, and the turns of its journal.
 async fn verify_episode(
     plan: Arc<Plan>,
     run: u32,
     persona: String,
     extent: Extent,
-) -> Result<Verified, EpisodeError> {
-    let mut verified = Verified::default();
+) -> Result<(Verified, Timed), EpisodeError> {
+    let (mut verified, mut timed) = (Verified::default(), Timed::new());
     let Some(persona) = plan.personas().find(|known| known.id == persona) else {
-        return Ok(verified);
+        return Ok((verified, timed));
     };
     let path = plan.folder.journal(&persona.id, run);
     if !path.exists() {
         // One that is gone is missed by the seal.
         verified.unfinished = 1;
-        return Ok(verified);
+        return Ok((verified, timed));
     }
     match journal::events(&path) {
         Ok(events) => {
+            for event in &events {
+                if let Event::Turn(turn) = event {
+                    timed.entry(turn.session.clone()).or_default().push(false);
+                }
+            }
             let mut episode = Episode::new(&plan, persona, run, &mut verified)?;
             episode.events(&events).await?;
             // What a turn that was cut off had written is not in the journal.
@@ -130,7 +142,7 @@ async fn verify_episode(
             verified.problems.push(problem);
         }
     }
-    Ok(verified)
+    Ok((verified, timed))
 }
 
 /// Whether an episode that the plan plays has a workspace of this name. `playing`: the place of each persona in a run.

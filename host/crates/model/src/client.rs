@@ -10,8 +10,8 @@ mod tests;
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
@@ -25,6 +25,7 @@ use tracing::field::Empty;
 
 use super::ModelError;
 use super::cassette::{Fingerprint, Question, Recorded, Tape};
+use super::cut::Count;
 use super::gate::{Gate, Load};
 use super::meter::Meter;
 use super::place::Place;
@@ -121,6 +122,8 @@ struct Shared {
     takes_temperature: AtomicBool,
     /// Turns true for good with the first answer that could be read: until then it may be no model's server at all.
     has_answered: AtomicBool,
+    /// The last count of a request's tokens that was one of a cut request, and the fewest that it can have had.
+    cut: Mutex<Option<(u64, u64)>>,
 }
 
 /// A reply, and how it was asked for.
@@ -232,6 +235,7 @@ impl<'a> Clients<'a> {
         let shared = Shared {
             takes_temperature: AtomicBool::new(endpoint.temperature),
             has_answered: AtomicBool::new(false),
+            cut: Mutex::default(),
             endpoint,
             role,
             http,
@@ -349,11 +353,13 @@ impl Client {
     /// Asks for one reply.
     ///
     /// Asked again: status 408, 409, 429, 5xx and broken or stalled connections, 7 attempts in all, and answers that
-    /// cannot be read, 3 attempts; then it is [`ModelError::Infrastructure`]. Every other 4xx, redirects, a 429 of an
-    /// empty account and a chat that is longer than the context are [`ModelError::Setup`] at once: the operator mends it.
-    /// A 400 or 403 over the content and an answer over 16 MiB or 200,000 values are [`ModelError::Refused`], and so are JSON of
-    /// the wrong shape (after its 3 attempts) and an error that says nothing known, once the model has answered: before, it is the
-    /// operator's server that is wrong. A model that refuses a temperature is asked without it, then and from then on.
+    /// cannot be read, 3 attempts; then it is [`ModelError::Infrastructure`]. So is an answer that the server says it broke off.
+    /// Every other 4xx, redirects, a 429 of an empty account and a chat that is longer than the context are
+    /// [`ModelError::Setup`] at once: the operator mends it. So are a context to which the server cuts what it is sent, and a page
+    /// for people before the first answer.
+    /// A 400 or 403 over the content, an answer over 16 MiB or 200,000 values and a call that the server itself cannot read (after
+    /// 3 attempts) are [`ModelError::Refused`], and so are JSON of the wrong shape (after its 3 attempts) and an error that says
+    /// nothing known, once the model has answered: before, it is the operator's server that is wrong. A model that refuses a temperature is asked without it, then and from then on.
     pub async fn chat(&self, request: ChatRequest<'_>) -> Result<Reply, ModelError> {
         self.answer(request).await.map(|answer| answer.reply)
     }
@@ -541,6 +547,9 @@ impl Client {
             Ok(reply) => {
                 let mut usage = self.entered(reply.usage);
                 usage += time.spoiled;
+                if let Some(error) = self.cut(request, &reply.usage) {
+                    return Err(error);
+                }
                 Ok(Some(Answer {
                     reply: Reply {
                         usage,
@@ -553,6 +562,33 @@ impl Client {
             Err(Failure::Late) => Ok(None),
             Err(failure) => Err(self.error(&failure, time.spoiled)),
         }
+    }
+
+    /// What is wrong where the server read a part of the request only, by its own count. What may be chance before the sessions
+    /// is none where another request has the same count.
+    fn cut(&self, request: ChatRequest<'_>, usage: &Usage) -> Option<ModelError> {
+        let Shared { endpoint, cut, .. } = &*self.shared;
+        let tools = if endpoint.fields.contains_key("tools") {
+            &[]
+        } else {
+            request.tools
+        };
+        let found = match Count::of(ChatRequest { tools, ..request }, usage) {
+            Count::Whole => return None,
+            Count::Low { .. } => None,
+            Count::Cut { counted, least } => Some((counted, least)),
+        };
+        let mut last = cut.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *last, found);
+        let (counted, least) = found?;
+        let is_again = before.is_some_and(|(count, of)| count == counted && of != least);
+        (self.brief || is_again).then(|| ModelError::Setup {
+            server: endpoint.label(),
+            reason: format!(
+                "it counted {counted} tokens of a request that has {least} at the least: it cuts what is longer than its context"
+            ),
+            remedy: remedy::cut(&endpoint.model),
+        })
     }
 
     /// The attempts at one request.
@@ -586,7 +622,7 @@ impl Client {
                         wait => longer(own, wait),
                     })
                 }
-                Failure::NotJson { .. } | Failure::WrongShape { .. } => {
+                Failure::NotJson { .. } | Failure::WrongShape { .. } | Failure::Unparsed { .. } => {
                     unreadable += 1;
                     own.filter(|_| unreadable < UNREADABLE_ATTEMPTS)
                 }
@@ -745,6 +781,11 @@ impl Client {
                 reason: reason + &self.too_long(failure) + &self.unreached(failure),
                 server,
             },
+            Failure::NotJson { is_page: true, .. }
+                if !self.shared.has_answered.load(Ordering::Relaxed) =>
+            {
+                setup(Mend::Page, server, reason)
+            }
             Failure::NotJson { .. } | Failure::Late => {
                 ModelError::Infrastructure { server, reason }
             }
@@ -754,13 +795,14 @@ impl Client {
             {
                 setup(Mend::Format, server, reason)
             }
-            Failure::WrongShape { .. } | Failure::Unexplained { .. } | Failure::TooLong { .. } => {
-                ModelError::Refused {
-                    server,
-                    reason,
-                    usage: Box::new(spoiled),
-                }
-            }
+            Failure::WrongShape { .. }
+            | Failure::Unparsed { .. }
+            | Failure::Unexplained { .. }
+            | Failure::TooLong { .. } => ModelError::Refused {
+                server,
+                reason,
+                usage: Box::new(spoiled),
+            },
             Failure::Refused { usage, .. } => {
                 let mut usage = self.entered(*usage);
                 usage += spoiled;
@@ -1007,11 +1049,13 @@ fn unreadable(error: Unreadable, body: &[u8]) -> Failure {
     match error {
         Unreadable::NotJson { reason } => Failure::NotJson {
             reason: format!("its answer is no JSON ({reason}): {excerpt}"),
+            is_page: is_page(&excerpt),
         },
         Unreadable::WrongShape { reason } => Failure::WrongShape {
             reason: format!("its answer is not in the format ({reason}): {excerpt}"),
         },
         Unreadable::TooMuch { reason } => Failure::TooLong { reason },
+        Unreadable::Broken { message, codes } => Failure::of_broken(&message, &codes),
         Unreadable::Declined { reason, usage } => Failure::Refused { reason, usage },
         Unreadable::Error {
             status,
@@ -1019,6 +1063,12 @@ fn unreadable(error: Unreadable, body: &[u8]) -> Failure {
             codes,
         } => Failure::of_status(status, &message, &codes, None),
     }
+}
+
+/// Whether a text is a page for people.
+fn is_page(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    text.starts_with("<!doctype html") || text.starts_with("<html")
 }
 
 /// Foreign text for a message: bounded, and without line breaks or control characters.

@@ -6,6 +6,7 @@ pub mod bridge;
 pub mod cassette;
 pub mod client;
 pub mod collector;
+pub mod cut;
 pub mod external;
 mod gate;
 pub mod meter;

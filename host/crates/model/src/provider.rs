@@ -300,6 +300,11 @@ pub(super) fn is_for_agent(provider: &str) -> bool {
     provider.ends_with(FOR_AGENT)
 }
 
+/// The name of the provider whose entry for the agent it is, or its own.
+pub(super) fn without_agent(provider: &str) -> &str {
+    provider.strip_suffix(FOR_AGENT).unwrap_or(provider)
+}
+
 /// The provider of a model in a role, and its name. The agent may have an entry of its own, which nobody else is asked by.
 fn provider<'a>(
     spec: &str,

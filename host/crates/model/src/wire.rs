@@ -30,6 +30,8 @@ pub(super) enum Unreadable {
         /// Its types and codes, with blanks between them.
         codes: String,
     },
+    /// The server says that it broke while the model answered, and names no status.
+    Broken { message: String, codes: String },
     /// The model, or the filter before it, will not answer this.
     Declined { reason: String, usage: Usage },
 }

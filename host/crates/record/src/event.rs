@@ -173,6 +173,9 @@ pub struct Turn {
     pub steps: Vec<Step>,
     /// All text that went to the user.
     pub response: String,
+    /// Answers that hold the call of a tool in their text, where nothing reads it: nothing was called.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub written_calls: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
     /// The workspace's folders that hold nothing, where they are not those of the line before.

@@ -79,6 +79,9 @@ pub struct RunResults {
     /// scored as any other.
     #[serde(default, skip_serializing_if = "Unanswered::is_none")]
     pub unanswered: Unanswered,
+    /// Answers of the agent that hold the call of a tool in their text, where nothing reads it. They are scored as any other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub written_calls: usize,
     pub personas: Vec<PersonaResult>,
     #[serde(deserialize_with = "lines")]
     pub sessions: Vec<SessionLine>,

@@ -37,6 +37,7 @@ pub struct EpisodeTally {
     /// Of the turns of a session that has not.
     open: RoleUsage,
     unanswered: Unanswered,
+    written_calls: usize,
     /// Whether the last event is the episode's end.
     is_finished: bool,
 }
@@ -67,6 +68,7 @@ impl EpisodeTally {
             Event::Turn(turn) => {
                 self.open += turn.usage;
                 self.unanswered += unanswered(turn);
+                self.written_calls += turn.written_calls as usize;
                 self.session(&turn.session).turns += 1;
                 self.note(&turn.session, Some(turn.turn), &turn.faults);
             }
@@ -193,6 +195,7 @@ impl EpisodeTally {
             is_finished: self.is_finished,
             usage,
             unanswered: self.unanswered,
+            written_calls: self.written_calls,
             faults: self.faults.into_iter().map(fault).collect(),
             unplayed,
             sessions,
@@ -223,6 +226,7 @@ pub struct EpisodeResult {
     is_finished: bool,
     usage: RoleUsage,
     unanswered: Unanswered,
+    written_calls: usize,
     faults: Vec<FaultLine>,
     unplayed: usize,
     sessions: Vec<SessionLine>,
@@ -435,6 +439,7 @@ impl Rows<FaultLine> for Episodes<'_> {
 struct Sum {
     usage: RoleUsage,
     unanswered: Unanswered,
+    written_calls: usize,
     faults: usize,
     unplayed: usize,
     /// Episodes that are not played to their end.
@@ -453,6 +458,7 @@ impl Sum {
         }
         self.usage += episode.usage;
         self.unanswered += episode.unanswered;
+        self.written_calls += episode.written_calls;
         self.faults += episode.faults.len();
         self.unplayed += episode.unplayed;
         self.open += usize::from(!episode.is_finished);
@@ -504,6 +510,7 @@ impl Sum {
             } else {
                 self.unanswered
             },
+            written_calls: self.written_calls,
             personas: score.personas.iter().map(persona_result).collect(),
             sessions: Vec::new(),
             faults: Vec::new(),

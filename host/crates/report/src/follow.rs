@@ -226,6 +226,7 @@ pub fn state(run: &RunRecord) -> String {
         parts.push(paragraph(&now));
     }
     parts.extend(super::tables::unanswered(results).map(|note| paragraph(&note)));
+    parts.extend(super::tables::written_calls(results).map(|note| paragraph(&note)));
     parts.extend(table::faults(&results.faults));
     parts.join("\n")
 }

@@ -9,7 +9,9 @@ use super::cost;
 use super::escape::line;
 use super::grid::{fits, fitting, keep_words, paragraph};
 use super::run_record::{marked, name};
-use super::tables::{at_end, on_others, other_prompts, tally, unanswered, uncounted, unplayed};
+use super::tables::{
+    at_end, on_others, other_prompts, tally, unanswered, uncounted, unplayed, written_calls,
+};
 use pibench_core::count::{count, list_first};
 use pibench_core::player::Mark;
 use pibench_record::event::FaultKind;
@@ -83,6 +85,7 @@ fn below(
         on_others,
         uncounted,
         unanswered,
+        written_calls,
         at_end,
     ];
     let notes = notes.into_iter().filter_map(|note| note(results));
@@ -146,7 +149,8 @@ pub fn agents(runs: &[(&str, &RunResults)]) -> String {
     });
     parts.extend(marks.map(|mark| paragraph(mark.sentence())));
     for (label, run) in runs {
-        let notes = [unplayed(run), unanswered(run)].into_iter().flatten();
+        let notes = [unplayed(run), unanswered(run), written_calls(run)];
+        let notes = notes.into_iter().flatten();
         parts.extend(notes.map(|note| paragraph(&format!("{}: {note}", line(label)))));
     }
     let faults = runs.iter().filter_map(|(label, run)| {

@@ -331,7 +331,7 @@ fn notes_of_scores(runs: &[Measured<'_>]) -> impl Iterator<Item = String> {
     let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in runs {
         let results = &one.run.results;
-        let notes = [other_prompts, uncounted, at_end, unanswered];
+        let notes = [other_prompts, uncounted, at_end, unanswered, written_calls];
         for sentence in notes.into_iter().filter_map(|note| note(results)) {
             said.entry(sentence).or_default().push(name(one.run));
         }
@@ -412,6 +412,19 @@ pub(super) fn unanswered(results: &RunResults) -> Option<String> {
             count(of, "turn")
         )
     })
+}
+
+/// What a run says in which a server left its model's calls in the text.
+pub(super) fn written_calls(results: &RunResults) -> Option<String> {
+    let held = match results.written_calls {
+        0 => return None,
+        1 => "1 answer holds a call of a tool as text".into(),
+        many => format!("{many} answers hold calls of tools as text"),
+    };
+    Some(format!(
+        "{held}, and nothing was called: the server has no parser for this model's calls (vLLM: --enable-auto-tool-choice and \
+         --tool-call-parser; llama.cpp: --jinja)."
+    ))
 }
 
 /// What a run says that was graded by other prompts than it was judged by.

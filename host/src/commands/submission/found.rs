@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use jiff::Timestamp;
 use serde::Serialize;
 
+use super::models;
 use crate::commands::runtime;
 use crate::commands::verify::follow_imported;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::rules::Rules;
+use pibench_board::site::Asked;
 use pibench_board::submission::Submitter;
 use pibench_core::count::count;
 use pibench_core::statistics::Estimate;
@@ -23,6 +26,7 @@ use pibench_report::run_record::RunRecord;
 pub(in crate::commands) struct Found {
     pub(in crate::commands) name: String,
     agent: String,
+    pub(in crate::commands) asked: Asked,
     sessions: usize,
     /// Rule verdicts that were made again.
     rules: usize,
@@ -32,6 +36,8 @@ pub(in crate::commands) struct Found {
     pub(in crate::commands) doubtful: usize,
     /// As the archive says: only a hub's word counts.
     pub(in crate::commands) submitter: Option<Submitter>,
+    /// BLAKE3 of its seal; empty for one that is in no archive.
+    pub(in crate::commands) seal: String,
     /// Why it may not stand on the board; empty if it may.
     pub(in crate::commands) reasons: Vec<String>,
     /// How many of the last ones are of its record, and may quote it.
@@ -53,6 +59,8 @@ pub(in crate::commands) fn look(
 ) -> Result<Found, Failure> {
     let record = RunRecord::read_finished(dir.as_std_path()).or_exit(Exit::InvalidInput)?;
     let mut reasons = rules.objections(&record.manifest, &record.results);
+    reasons.extend(models::objections(rules, &record.manifest, &record.results));
+    reasons.extend(find_wrong_start(&record.manifest.started, Timestamp::now()));
     let own = record.manifest.imported.is_none();
     let mut doubtful = 0;
     let verified = if own {
@@ -75,7 +83,9 @@ pub(in crate::commands) fn look(
         rules: replayed,
         mut problems,
         unfinished,
+        times,
     } = verified;
+    problems.extend(times.problems());
     if unfinished > 0 {
         let left = count(unfinished, "episode");
         problems.push(format!("{left} not played to the end"));
@@ -85,16 +95,31 @@ pub(in crate::commands) fn look(
     Ok(Found {
         name: name.to_owned(),
         agent: record.results.agent.clone(),
+        asked: models::asked(&record),
         sessions,
         rules: replayed,
         replayed: own,
         doubtful,
         submitter: None,
+        seal: String::new(),
         reasons,
         findings,
         dir: dir.to_owned(),
         record,
     })
+}
+
+/// Why a run cannot have begun when it says that it did.
+fn find_wrong_start(started: &str, now: Timestamp) -> Option<String> {
+    match started.parse::<Timestamp>() {
+        Ok(started) if started <= now => None,
+        Ok(_) => Some(format!(
+            "it says that it was begun at {started}, which lies ahead of this machine's clock"
+        )),
+        Err(_) => Some(format!(
+            "it says that it was begun at `{started}`, which is no time"
+        )),
+    }
 }
 
 impl Found {
@@ -138,11 +163,13 @@ pub(in crate::commands) fn print_told(told: &Told<'_>) {
     let Found {
         name,
         agent,
+        asked,
         sessions,
         rules,
         replayed: _,
         doubtful,
         submitter: _,
+        seal: _,
         reasons,
         findings: _,
         dir: _,
@@ -157,10 +184,14 @@ pub(in crate::commands) fn print_told(told: &Told<'_>) {
             Some(one) => format!("{score:.1} ({:.1} to {:.1})", one.low, one.high),
         },
     };
+    let agent = match &asked.agent {
+        Some(model) => format!("{agent} (asked for {model})"),
+        None => agent.clone(),
+    };
     println!(
         "{}: {}, Proc {}, Comp {}; {}, {} made again, {}",
         line(name),
-        line(agent),
+        line(&agent),
         percent(proc),
         percent(comp),
         count(*sessions, "session"),
@@ -169,5 +200,23 @@ pub(in crate::commands) fn print_told(told: &Told<'_>) {
     );
     for reason in reasons {
         println!("  {}", line(reason));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_lies_ahead_is_told_and_one_that_has_been_is_not() {
+        let now: Timestamp = "2026-11-30T12:00:00Z".parse().unwrap();
+        assert_eq!(find_wrong_start("2026-11-30T11:59:59.5Z", now), None);
+        for (started, words) in [
+            ("2031-01-01T00:00:00Z", "lies ahead of this machine's clock"),
+            ("soon", "which is no time"),
+        ] {
+            let found = find_wrong_start(started, now).unwrap();
+            assert!(found.contains(words), "{found}");
+        }
     }
 }

@@ -27,6 +27,9 @@ use pibench_vault::keyring;
 /// What is done with a run that is played further, as failures say it.
 pub(super) const GO_ON: &str = "go on with";
 
+/// What is done with a run by what a board has, whoever made it.
+const CHECK: &str = "check";
+
 /// What a run folder is opened for.
 #[derive(Debug, Clone, Copy)]
 pub enum Purpose<'a> {
@@ -165,7 +168,7 @@ fn look(
     purpose: Purpose<'_>,
     is_foreign: bool,
 ) -> Result<Plan, PlanError> {
-    let verb = purpose.verb();
+    let verb = if is_foreign { CHECK } else { purpose.verb() };
     let opened = Opened::read(verb, machine, dir, (folder, manifest), None)?;
     if is_foreign {
         opened.check_suite(dir)?;
@@ -564,6 +567,13 @@ pub(super) fn same_run(
     let changed = differences(was, now);
     if changed.is_empty() {
         return Ok(());
+    }
+    if verb == CHECK {
+        return Err(PlanError::input(format!(
+            "{verb} {dir}: it was played by other things than those that are here: {}; a board has the plugins that the program \
+             carries and those of its --plugins, and its --policy and --prompts",
+            listed(&changed)
+        )));
     }
     Err(PlanError::input(format!(
         "{verb} {dir}: changed since it was begun: {}; put it back, or play anew (its suite is {})",

@@ -51,6 +51,18 @@ const EMPTY: [&str; 6] = [
 /// `DashScope` calls its tokens for each minute a quota, too.
 const REFILLED: [&str; 2] = ["allocated quota", "#token-limit"];
 
+/// What local servers say with a status of 500, and Groq with 400, when the model's own call is what they cannot read, in lower
+/// case.
+const UNPARSED: [&str; 3] = [
+    // llama.cpp, Ollama, Groq.
+    "failed to parse input at pos",
+    "error parsing tool call",
+    "tool_use_failed",
+];
+
+/// What llama.cpp says with a status of 500 where it was started without tools, in lower case.
+const UNTOOLED: &str = "requires --jinja";
+
 /// How an attempt failed.
 #[derive(Debug)]
 pub(super) enum Failure {
@@ -64,9 +76,15 @@ pub(super) enum Failure {
         rate: bool,
     },
     /// No JSON: asked again a few times.
-    NotJson { reason: String },
+    NotJson {
+        reason: String,
+        /// It is a page for people.
+        is_page: bool,
+    },
     /// JSON of the wrong shape: asked again a few times.
     WrongShape { reason: String },
+    /// A call that the model wrote so that its own server cannot read it: asked again a few times.
+    Unparsed { reason: String },
     /// An error with neither a status nor words that are known.
     Unexplained { reason: String },
     /// The request is rejected and would be again: for the operator to mend.
@@ -83,8 +101,9 @@ impl Failure {
     pub(super) fn reason(&self) -> &str {
         match self {
             Self::Trouble { reason, .. }
-            | Self::NotJson { reason }
+            | Self::NotJson { reason, .. }
             | Self::WrongShape { reason }
+            | Self::Unparsed { reason }
             | Self::Unexplained { reason }
             | Self::Setup { reason, .. }
             | Self::TooLong { reason }
@@ -105,7 +124,10 @@ impl Failure {
     pub(super) fn is_spoiled(&self) -> bool {
         matches!(
             self,
-            Self::NotJson { .. } | Self::WrongShape { .. } | Self::TooLong { .. }
+            Self::NotJson { .. }
+                | Self::WrongShape { .. }
+                | Self::Unparsed { .. }
+                | Self::TooLong { .. }
         )
     }
 
@@ -133,6 +155,19 @@ impl Failure {
         }
     }
 
+    /// What a server means that broke while the model answered, and names no status.
+    pub(super) fn of_broken(message: &str, codes: &str) -> Self {
+        match Self::of_status(0, message, codes, None) {
+            Self::Unexplained { reason } => Self::Trouble {
+                reason,
+                retry_after: None,
+                busy: false,
+                rate: false,
+            },
+            known => known,
+        }
+    }
+
     /// What an error of this status means; 0 where there is none. `codes`: its types and codes.
     pub(super) fn of_status(
         status: u16,
@@ -157,6 +192,11 @@ impl Failure {
             _ if too_long => Self::Setup {
                 reason,
                 mend: Mend::Window,
+            },
+            400 | 500 if says(&UNPARSED) => Self::Unparsed { reason },
+            500 if says(&[UNTOOLED]) => Self::Setup {
+                reason,
+                mend: Mend::Tools,
             },
             408 | 409 | 429 | 500.. => Self::Trouble {
                 reason,

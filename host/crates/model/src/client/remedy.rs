@@ -1,11 +1,12 @@
 //! What the operator has to mend when a server rejects a request, and how to say it. It decides nothing about what happens
 //! next.
 
-use crate::provider::{Endpoint, is_for_agent};
+use crate::provider::{Endpoint, is_for_agent, without_agent};
 use pibench_core::message::Role;
+use pibench_suite::manifest::SMALLEST_WINDOW;
 
 /// What they say when the chat is longer than the model's context, in lower case.
-pub(super) const CONTEXT: [&str; 18] = [
+pub(super) const CONTEXT: [&str; 20] = [
     // OpenAI, and those who speak as it does: DeepSeek, vLLM, OpenRouter.
     "context_length_exceeded",
     "maximum context length",
@@ -23,6 +24,9 @@ pub(super) const CONTEXT: [&str; 18] = [
     "available context size",
     "context size has been exceeded",
     "exceed context window",
+    // LM Studio.
+    "greater than the context length",
+    "load the model with a larger context length",
     // DashScope, Moonshot, MiniMax, Z.ai, Ark.
     "range of input length should be",
     "exceeded model token limit",
@@ -50,8 +54,14 @@ pub(super) enum Mend {
     Pictures,
     /// The chat is longer than the model's context.
     Window,
+    /// The field that bounds an answer is another one.
+    OutputLimit,
+    /// Earlier thinking has to go back.
+    GiveBack,
     /// The address says https, and there is no TLS.
     Tls,
+    /// A page for people is at the address.
+    Page,
     /// It has never answered as a model's server does.
     Format,
     /// The server's words have to do.
@@ -59,7 +69,24 @@ pub(super) enum Mend {
 }
 
 /// How servers say each of them, in lower case; the first that fits is meant.
-const SAID: [(Mend, &[&str]); 6] = [
+const SAID: [(Mend, &[&str]); 8] = [
+    (
+        Mend::OutputLimit,
+        &[
+            // OpenAI and Azure, litellm.
+            "'max_tokens' is not supported",
+            "'max_completion_tokens' is not supported",
+            "use 'max_completion_tokens'",
+        ],
+    ),
+    (
+        Mend::GiveBack,
+        &[
+            // DeepSeek, Moonshot.
+            "must be passed back",
+            "reasoning_content is missing",
+        ],
+    ),
     (
         Mend::ToolCount,
         &[
@@ -130,8 +157,10 @@ const SAID: [(Mend, &[&str]); 6] = [
 ];
 
 /// What stands before the length of the context in the servers' words, in lower case.
-const LENGTH: [&str; 9] = [
+const LENGTH: [&str; 11] = [
     "context length is",
+    "context length of only",
+    "n_ctx",
     "context size",
     "context window of",
     "tokens allowed",
@@ -168,10 +197,23 @@ impl Mend {
             model,
             provider,
             key_env,
+            give_back,
+            output_limit,
             ..
         } = endpoint;
         let address = address(endpoint);
+        let set = |key: &str, value: &str| {
+            let provider = without_agent(provider);
+            format!(
+                "say `{key} = \"{value}\"` in [providers.{provider}] (--set providers.{provider}.{key}={value})"
+            )
+        };
         match self {
+            Self::Key if is_classic_azure(endpoint) => format!(
+                "check the key, and its header: Azure's address of a deployment takes it in `api-key`, and that of its version 1 as it \
+                 is sent: write https://RESOURCE.openai.azure.com/openai/v1 in {}",
+                whole_address(endpoint)
+            ),
             Self::Key => match key_env {
                 Some(variable) => {
                     format!("check the key in {variable}, and what it may be used for")
@@ -191,8 +233,8 @@ impl Mend {
                 format!("check {address}, and its `format`: it has given no answer in this one yet")
             }
             Self::Tools => format!(
-                "serve `{model}` with tools (vLLM: --enable-auto-tool-choice and --tool-call-parser), or choose \
-                 another model"
+                "serve `{model}` with tools (vLLM: --enable-auto-tool-choice and --tool-call-parser; llama.cpp: --jinja), or \
+                 choose another model"
             ),
             Self::Pictures => {
                 format!("say `vision = false` in an entry of [models] for `{model}`, in a new run")
@@ -202,7 +244,18 @@ impl Mend {
                  anything is asked"
             ),
             Self::Window => window(role, said),
-            Self::Other => "mend what the server says".into(),
+            Self::OutputLimit if output_limit == "max_tokens" => {
+                set("output_limit", "max_completion_tokens")
+            }
+            Self::OutputLimit => set("output_limit", "max_tokens"),
+            Self::GiveBack if give_back.is_none() => {
+                format!("{}, in a new run", set("give_back", "reasoning_content"))
+            }
+            Self::Page => format!(
+                "check {}: a web page is there, and the address of a model's server mostly ends with /v1",
+                whole_address(endpoint)
+            ),
+            Self::GiveBack | Self::Other => "mend what the server says".into(),
         }
     }
 }
@@ -233,16 +286,41 @@ pub(super) fn whole_address(endpoint: &Endpoint) -> String {
     format!("{address} (--base-url for the agent)")
 }
 
+/// Whether Azure's older interface is at the address, which has one for each deployment and version.
+fn is_classic_azure(endpoint: &Endpoint) -> bool {
+    let is_of_version = |query: &str| query.contains("api-version=");
+    endpoint.url.path().contains("/openai/deployments/")
+        || endpoint.url.query().is_some_and(is_of_version)
+}
+
+/// What to do where a server read a part of what it was sent and said nothing.
+pub(super) fn cut(model: &str) -> String {
+    format!(
+        "serve `{model}` with a context as long as `[session] window_tokens`, 65536 unless it is set (Ollama: \
+         OLLAMA_CONTEXT_LENGTH, or num_ctx of the model)"
+    )
+}
+
 /// The agent's chat is kept within a window; what the others are shown follows from the session.
 fn window(role: Role, said: &str) -> String {
     if role != Role::Agent {
         return "serve it with a longer context, or choose another model".into();
     }
     let limit = length(&said.to_lowercase());
+    let least = u64::from(SMALLEST_WINDOW);
+    if let Some(limit) = limit.filter(|limit| *limit < least) {
+        return format!(
+            "serve it with a context of at least {least} tokens, for it has {limit} and no smaller window is played; or choose \
+             another model"
+        );
+    }
     let value = limit.map_or_else(
         || "N below the model's context".to_owned(),
-        // The answer has to fit, too.
-        |limit| format!("{}, for its context is {limit} tokens", limit / 4 * 3),
+        // The host's estimate may be too low for some texts.
+        |limit| {
+            let window = (limit / 4 * 3).max(least);
+            format!("{window}, for its context is {limit} tokens")
+        },
     );
     format!(
         "set `[session] window_tokens` to {value} (--set session.window_tokens=N, in a new run), or serve it with a \

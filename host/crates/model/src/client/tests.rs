@@ -389,10 +389,14 @@ async fn tools_that_are_not_taken_are_setup() {
         "message": "registry.ollama.ai/library/gemma3:4b does not support tools", "type": "api_error", "param": null,
         "code": null,
     }});
+    let llamacpp = json!({"error": {
+        "code": 500, "message": "tools param requires --jinja flag", "type": "server_error",
+    }});
     let answers = [
         (404, openrouter, "No endpoints found that support tool use"),
         (400, vllm, "requires --enable-auto-tool-choice"),
         (400, ollama, "does not support tools"),
+        (500, llamacpp, "tools param requires --jinja flag"),
     ];
     check_setups("serve `other` with tools", &answers).await;
     let openai = json!({"error": {
@@ -497,32 +501,28 @@ async fn a_context_that_is_too_long_names_the_window() {
         "code": 400, "status": "INVALID_ARGUMENT",
         "message": "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
     }}]);
-    let llamacpp = json!({"error": {
-        "code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 4390, "n_ctx": 4096,
-        "message": "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it",
-    }});
     let dashscope = json!({"error": {
         "message": "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 983616]",
         "type": "invalid_request_error", "code": "invalid_parameter_error",
     }});
-    let openrouter = json!({"error": {
-        "message": "Provider returned error", "code": 400,
-        "metadata": {"provider_name": "P", "raw": "This model's maximum context length is 8192 tokens."},
-    }});
+    let vllm = |tokens: u64| {
+        let words = format!("This model's maximum context length is {tokens} tokens.");
+        json!({"error": {"message": words, "type": "BadRequestError", "param": null, "code": 400}})
+    };
     for (status, body, tokens) in [
         (400, openai, Some(131_072)),
         (400, responses, None),
         (400, anthropic, Some(200_000)),
         (400, litellm, Some(200_000)),
         (400, gemini, Some(1_048_576)),
-        (400, llamacpp.clone(), Some(4_096)),
-        // As some of its versions have it.
-        (500, llamacpp, Some(4_096)),
         (400, dashscope, Some(983_616)),
-        (400, openrouter, Some(8_192)),
+        // The smallest window fits them, and a smaller one is none.
+        (400, vllm(40_960), Some(40_960)),
+        (400, vllm(32_768), Some(32_768)),
     ] {
         let expected = tokens.map_or("N below the model's context".into(), |tokens: u64| {
-            format!("{}, for its context is {tokens} tokens", tokens / 4 * 3)
+            let window = (tokens / 4 * 3).max(32_768);
+            format!("{window}, for its context is {tokens} tokens")
         });
         let remedy = remedy(Role::Agent, answered(status, &body)).await;
         let window = "set `[session] window_tokens` to ";
@@ -536,16 +536,118 @@ async fn a_context_that_is_too_long_names_the_window() {
     }
 }
 
+#[tokio::test]
+async fn a_context_that_no_window_fits_is_told_and_no_window_named() {
+    let llamacpp = json!({"error": {
+        "code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 4390, "n_ctx": 4096,
+        "message": "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it",
+    }});
+    let openrouter = json!({"error": {
+        "message": "Provider returned error", "code": 400,
+        "metadata": {"provider_name": "P", "raw": "This model's maximum context length is 32767 tokens."},
+    }});
+    let lmstudio = json!({
+        "error": "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= \
+            n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter input.",
+    });
+    let older = json!({
+        "error": "Trying to keep the first 6262 tokens when context the overflows. However, the model is loaded with context \
+            length of only 4096 tokens, which is not enough. Try to load the model with a larger context length, or provide \
+            a shorter input",
+    });
+    for (status, body, tokens) in [
+        (400, llamacpp.clone(), 4_096),
+        // As some of its versions have it.
+        (500, llamacpp, 4_096),
+        (400, openrouter, 32_767),
+        (400, lmstudio, 4_096),
+        (400, older, 4_096),
+    ] {
+        let remedy = remedy(Role::Agent, answered(status, &body)).await;
+        let expected = format!(
+            "serve it with a context of at least 32768 tokens, for it has {tokens} and no smaller window is played"
+        );
+        assert!(remedy.starts_with(&expected), "{remedy}");
+        assert!(!remedy.contains("window_tokens"), "{remedy}");
+    }
+}
+
 async fn remedy(role: Role, answer: ResponseTemplate) -> String {
     let server = server(vec![answer]).await;
-    let setup = Setup {
+    remedy_of(Setup {
         role,
         ..Setup::at(&format!("{}/v1", server.uri()))
-    };
+    })
+    .await
+}
+
+async fn remedy_of(setup: Setup) -> String {
     match ask(&setup.client(noted()), None).await {
         Err(ModelError::Setup { remedy, .. }) => remedy,
         other => panic!("{other:?}"),
     }
+}
+
+#[tokio::test]
+async fn a_refusal_that_a_setting_mends_names_it() {
+    let words = |field: &str, other: &str| {
+        let words = format!(
+            "Unsupported parameter: '{field}' is not supported with this model. Use '{other}' instead."
+        );
+        answered(400, &said(&words, "unsupported_parameter"))
+    };
+    for (field, other) in [
+        ("max_tokens", "max_completion_tokens"),
+        ("max_completion_tokens", "max_tokens"),
+    ] {
+        let server = server(vec![words(field, other)]).await;
+        let mut setup = Setup::at(&format!("{}/v1", server.uri()));
+        setup.provider.output_limit = field.into();
+        let expected = format!(
+            "say `output_limit = \"{other}\"` in [providers.test] (--set providers.test.output_limit={other})"
+        );
+        assert_eq!(remedy_of(setup).await, expected);
+    }
+    for words in [
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+    ] {
+        let server = server(vec![failing(400, words)]).await;
+        let setup = || Setup::at(&format!("{}/v1", server.uri()));
+        let expected = "say `give_back = \"reasoning_content\"` in [providers.test] \
+            (--set providers.test.give_back=reasoning_content), in a new run";
+        assert_eq!(remedy_of(setup()).await, expected);
+        // It is set: something else is wrong.
+        let mut set = setup();
+        set.provider.give_back = Some("reasoning_content".into());
+        assert_eq!(remedy_of(set).await, "mend what the server says");
+    }
+}
+
+/// The key is right, and its header another one.
+#[tokio::test]
+async fn azures_classic_address_is_told_from_a_wrong_key() {
+    let server = MockServer::start().await;
+    Mock::given(method("POST"))
+        .respond_with(failing(
+            401,
+            "Access denied due to invalid subscription key",
+        ))
+        .mount(&server)
+        .await;
+    let at = |path: &str| Setup::at(&format!("{}{path}", server.uri()));
+    for path in [
+        "/openai/deployments/m?api-version=2024-10-21",
+        "/openai/deployments/m",
+        "/gateway?api-version=2024-10-21",
+    ] {
+        let remedy = remedy_of(at(path)).await;
+        for part in ["`api-key`", ".openai.azure.com/openai/v1", "`base_url` of"] {
+            assert!(remedy.contains(part), "{part}: {remedy}");
+        }
+    }
+    let remedy = remedy_of(at("/openai/v1")).await;
+    assert!(remedy.starts_with("check the key in TEST_KEY"), "{remedy}");
 }
 
 #[tokio::test]
@@ -621,11 +723,175 @@ async fn the_servers_words_come_in_one_line_of_bounded_length() {
 
 #[tokio::test]
 async fn unreadable_answers_are_asked_again_a_few_times() {
+    let cut = ResponseTemplate::new(200).set_body_string("{\"choices\": [");
+    check_infrastructure(vec![cut], "no JSON", 3).await;
     let page = || ResponseTemplate::new(200).set_body_string("<html>Gateway</html>");
-    check_infrastructure(vec![page()], "no JSON", 3).await;
     let shape = || ResponseTemplate::new(200).set_body_json(json!({"object": "list"}));
     let (reply, asked, _) = play(vec![page(), shape(), answer("Hi.")]).await;
     assert_eq!((reply.unwrap().text.as_str(), asked), ("Hi.", 3));
+}
+
+/// Before the first answer it is the wrong address; after that a gateway may put it in the place of an answer.
+#[tokio::test]
+async fn a_page_for_people_is_no_models_server_unless_that_has_answered() {
+    let page = || {
+        let page = "\n<!DOCTYPE html><html><title>Chats</title></html>";
+        ResponseTemplate::new(200).set_body_string(page)
+    };
+    let told = remedy(Role::Agent, page()).await;
+    let mend =
+        "check `base_url` of [providers.test] (--base-url for the agent): a web page is there";
+    assert!(told.starts_with(mend), "{told}");
+    let server = server(vec![answer("Hi."), page()]).await;
+    let client = Setup::at(&format!("{}/v1", server.uri())).client(noted());
+    assert!(ask(&client, None).await.is_ok());
+    let error = ask(&client, None).await.unwrap_err();
+    assert!(
+        matches!(error, ModelError::Infrastructure { .. }),
+        "{error}"
+    );
+}
+
+/// llama.cpp and Ollama say it with a status of 500, Groq with 400.
+#[tokio::test]
+async fn a_call_that_its_server_cannot_read_is_the_models_fault_when_it_comes_again() {
+    let llamacpp = json!({"error": {
+        "code": 500, "message": "Failed to parse input at pos 40: <tool_call>...", "type": "server_error",
+    }});
+    let ollama = json!({"error": {
+        "message": "error parsing tool call: raw='{\"path\": \"a', err=unexpected end of JSON input",
+        "type": "api_error", "param": null, "code": null,
+    }});
+    let groq = json!({"error": {
+        "message": "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
+        "type": "invalid_request_error", "code": "tool_use_failed", "failed_generation": "<function=",
+    }});
+    for (status, body, words) in [
+        (500, llamacpp, "status 500: Failed to parse input at pos 40"),
+        (500, ollama, "status 500: error parsing tool call"),
+        (400, groq, "status 400: Failed to call a function"),
+    ] {
+        let broken = || answered(status, &body);
+        check_refused(vec![broken()], words, 3).await;
+        let (reply, asked, _) = play(vec![broken(), broken(), answer("Hi.")]).await;
+        assert_eq!((reply.unwrap().text.as_str(), asked), ("Hi.", 3));
+    }
+    // What is not about the answer stays the server's trouble.
+    let killed = failing(500, "llama runner process has terminated: signal: killed");
+    check_infrastructure(vec![killed], "has terminated", 7).await;
+}
+
+/// `OpenRouter`, `DeepSeek`, Z.ai and vLLM say so with status 200.
+#[tokio::test]
+async fn an_answer_that_its_server_broke_off_is_asked_for_again_and_never_the_models() {
+    let broken = |finish: &str, error: &Value| {
+        let choice = json!({
+            "index": 0, "finish_reason": finish, "error": error,
+            "message": {"role": "assistant", "content": "I started to"},
+        });
+        answered(200, &json!({ "choices": [choice] }))
+    };
+    let gone = json!({"code": 502, "message": "Provider disconnected"});
+    let no_status = json!({"message": "Provider disconnected"});
+    let none = Value::Null;
+    for (finish, error, words) in [
+        ("error", &gone, "status 502: Provider disconnected"),
+        ("stop", &gone, "status 502: Provider disconnected"),
+        ("error", &no_status, "Provider disconnected"),
+        ("error", &none, "broken off (finish_reason error)"),
+        ("insufficient_system_resource", &none, "broken off"),
+        ("network_error", &none, "broken off"),
+        ("abort", &none, "broken off"),
+        ("model_error", &none, "broken off"),
+    ] {
+        let (reply, asked, _) = play(vec![broken(finish, error), answer("Hi.")]).await;
+        assert_eq!(
+            (reply.unwrap().text.as_str(), asked),
+            ("Hi.", 2),
+            "{finish}"
+        );
+        check_infrastructure(vec![broken(finish, error)], words, 7).await;
+    }
+    for finish in ["stop", "eos", "MALFORMED_FUNCTION_CALL", "errors"] {
+        let (reply, asked, _) = play(vec![broken(finish, &none)]).await;
+        assert_eq!(
+            (reply.unwrap().text.as_str(), asked),
+            ("I started to", 1),
+            "{finish}"
+        );
+    }
+    // It is read as any other error is.
+    let unpaid = json!({"code": 402, "message": "Insufficient credits"});
+    let mend = "fill up the account at test";
+    check_setup(broken("error", &unpaid), "Insufficient credits", mend).await;
+    let flagged = json!({"message": "your input was flagged"});
+    check_refused(vec![broken("error", &flagged)], "was flagged", 1).await;
+}
+
+fn counting(tokens: u64) -> ResponseTemplate {
+    let body = json!({"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": tokens, "completion_tokens": 10}});
+    answered(200, &body)
+}
+
+/// Asks with a text of so many characters.
+async fn ask_at_length(client: &Client, characters: usize) -> Result<Reply, ModelError> {
+    let text = "ab ".repeat(characters / 3);
+    let request = ChatRequest {
+        messages: &[Message::User { text }],
+        tools: &[],
+        may_call: true,
+        temperature: None,
+        max_output: None,
+    };
+    client.chat(request).await
+}
+
+fn check_cut(result: Result<Reply, ModelError>, counted: u64) {
+    let Err(ModelError::Setup { reason, remedy, .. }) = result else {
+        panic!("{result:?}");
+    };
+    let expected = format!("it counted {counted} tokens of a request that has ");
+    assert!(reason.starts_with(&expected), "{reason}");
+    assert!(remedy.contains("OLLAMA_CONTEXT_LENGTH"), "{remedy}");
+}
+
+#[tokio::test]
+async fn a_request_that_was_cut_is_told_at_once_before_the_sessions() {
+    for counted in [4_096, 2_050] {
+        let server = server(vec![counting(counted)]).await;
+        let client = Setup::at(&format!("{}/v1", server.uri())).client(noted());
+        check_cut(ask_at_length(&client.briefly(), 60_000).await, counted);
+        // It may be as short as that.
+        assert!(ask_at_length(&client.briefly(), 16_000).await.is_ok());
+    }
+    for counted in [0, 100, 4_000, 4_100, 15_000, 16_384] {
+        let server = server(vec![counting(counted)]).await;
+        let client = Setup::at(&format!("{}/v1", server.uri())).client(noted());
+        let asked = ask_at_length(&client.briefly(), 60_000).await;
+        assert!(asked.is_ok(), "{counted}");
+    }
+}
+
+#[tokio::test]
+async fn within_a_session_a_request_was_cut_where_another_has_the_same_count() {
+    let server = server(vec![counting(4_096)]).await;
+    let client = Setup::at(&format!("{}/v1", server.uri())).client(noted());
+    for _ in 0..2 {
+        // The same one once more says nothing new.
+        assert!(ask_at_length(&client, 60_000).await.is_ok());
+    }
+    check_cut(ask_at_length(&client, 90_000).await, 4_096);
+}
+
+#[tokio::test]
+async fn counts_that_are_low_by_chance_stop_nothing() {
+    let counts = [4_096, 3_000, 4_096, 2_048, 4_096];
+    let server = server(Vec::from(counts.map(counting))).await;
+    let client = Setup::at(&format!("{}/v1", server.uri())).client(noted());
+    for length in [60_000, 61_000, 62_000, 63_000, 64_000] {
+        assert!(ask_at_length(&client, length).await.is_ok(), "{length}");
+    }
 }
 
 /// The error at an answer that is no reply, before and after the model's first reply.

@@ -4,7 +4,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Habits, Unreadable, data_url, object_text, pictures_after_results, tokens, wrong};
+use super::{
+    Habits, Unreadable, data_url, error_codes, error_message, object_text, pictures_after_results,
+    status, tokens, wrong,
+};
 use pibench_core::message::{Message, Reasoning, Reply, ToolCall, ToolSpec, Usage};
 
 /// Fields of a message that carry encrypted or signed thinking and go back as they came: `reasoning_details` is
@@ -13,6 +16,85 @@ const SEALED: &str = "reasoning_details";
 
 /// The field of a tool call that does: Gemini's signature of the thought behind it.
 const SEALED_IN_CALL: &str = "extra_content";
+
+/// The field of readable thinking that some servers want back though it is empty.
+const THOUGHT: &str = "reasoning_content";
+
+/// How an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finish {
+    /// By itself, or by a word that is not known.
+    Whole,
+    /// At the limit of output tokens, or of the context.
+    Cut,
+    /// By a filter of contents.
+    Filtered,
+    /// By the server's own failure.
+    Broken,
+}
+
+/// Servers' words for it, in lower case.
+const FINISHES: [(Finish, &[&str]); 3] = [
+    (
+        Finish::Cut,
+        &[
+            "length",
+            // Gemini, Mistral, Z.ai.
+            "max_tokens",
+            "model_length",
+            "model_context_window_exceeded",
+        ],
+    ),
+    (
+        Finish::Filtered,
+        &[
+            "content_filter",
+            // Z.ai, Bedrock, Cohere.
+            "sensitive",
+            "content_filtered",
+            "guardrail_intervened",
+            "error_toxic",
+            // Gemini.
+            "safety",
+            "prohibited_content",
+            "recitation",
+            "blocklist",
+            "spii",
+            "model_armor",
+            "image_safety",
+            "image_prohibited_content",
+            "image_recitation",
+        ],
+    ),
+    (
+        Finish::Broken,
+        &[
+            // OpenRouter, Mistral, vLLM, watsonx.
+            "error",
+            // DeepSeek, Z.ai.
+            "insufficient_system_resource",
+            "network_error",
+            // vLLM and SGLang, watsonx, Cohere.
+            "abort",
+            "cancelled",
+            "time_limit",
+            "timeout",
+            "model_error",
+        ],
+    ),
+];
+
+impl Finish {
+    /// Some servers say more behind a colon.
+    fn of(word: &str) -> Self {
+        let word = word.split(':').next().unwrap_or_default().trim();
+        let word = word.to_ascii_lowercase();
+        let known = FINISHES
+            .iter()
+            .find(|(_, words)| words.contains(&word.as_str()));
+        known.map_or(Self::Whole, |&(finish, _)| finish)
+    }
+}
 
 /// The request's body, as far as it is not the same in other formats.
 pub(super) fn request(habits: Habits<'_>, messages: &[Message]) -> Map<String, Value> {
@@ -65,7 +147,8 @@ fn assistant(
     message.insert("role".into(), "assistant".into());
     message.insert("content".into(), content.into());
     if let (Some(field), Some(reasoning)) = (give_back, reasoning)
-        && !reasoning.text.is_empty()
+        // Neither a text nor a block: it came empty, and goes back so.
+        && (!reasoning.text.is_empty() || blocks.is_empty())
     {
         message.insert(field.into(), reasoning.text.as_str().into());
     }
@@ -115,30 +198,52 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
     let choice = body
         .pointer("/choices/0")
         .ok_or_else(|| wrong("it has no `choices`"))?;
+    let word = choice.get("finish_reason").and_then(Value::as_str);
+    let word = word.unwrap_or_default();
+    let finish = Finish::of(word);
+    if finish == Finish::Broken || choice.get("error").is_some_and(|error| !error.is_null()) {
+        return Err(broken(choice, word));
+    }
+    if finish == Finish::Filtered {
+        return Err(Unreadable::Declined {
+            reason: format!("the server's filter of contents stopped its answer ({word})"),
+            usage: usage(body),
+        });
+    }
     let message = choice
         .get("message")
         .and_then(Value::as_object)
         .ok_or_else(|| wrong("its choice has no `message`"))?;
-    let finish = choice.get("finish_reason").and_then(Value::as_str);
-    // `sensitive` is GLM's word for it.
-    if let Some(finish @ ("content_filter" | "sensitive")) = finish {
-        return Err(Unreadable::Declined {
-            reason: format!("the server's filter of contents stopped its answer ({finish})"),
-            usage: usage(body),
-        });
-    }
     let (text, inline) = split_thinking(text(message)?);
     let calls = calls(message)?;
     let thought = reasoning(message).or(inline).unwrap_or_default();
+    let is_empty = || message.get(THOUGHT).is_some_and(Value::is_string);
+    let reasoning = Reasoning::new(thought, sealed(message, &calls));
     Ok(Reply {
         text,
-        reasoning: Reasoning::new(thought, sealed(message, &calls)),
+        reasoning: reasoning.or_else(|| is_empty().then(Reasoning::default)),
         calls,
         usage: usage(body),
-        truncated: finish == Some("length"),
+        truncated: finish == Finish::Cut,
         repaired: false,
         done: Vec::new(),
     })
+}
+
+/// What a server says that broke while the model answered. It is read as an error in the place of the whole answer is.
+fn broken(choice: &Value, finish: &str) -> Unreadable {
+    let message = error_message(choice)
+        .unwrap_or_else(|| format!("its answer was broken off (finish_reason {finish})"));
+    let codes = error_codes(choice);
+    let code = choice.pointer("/error/code").and_then(status);
+    match code.filter(|code| (400..600).contains(code)) {
+        Some(status) => Unreadable::Error {
+            status,
+            message,
+            codes,
+        },
+        None => Unreadable::Broken { message, codes },
+    }
 }
 
 /// What goes back as it came.
@@ -181,7 +286,7 @@ fn text(message: &Map<String, Value>) -> Result<String, Unreadable> {
 }
 
 fn reasoning(message: &Map<String, Value>) -> Option<String> {
-    let fields = ["reasoning_content", "reasoning"];
+    let fields = [THOUGHT, "reasoning"];
     let mut texts = fields
         .iter()
         .filter_map(|field| message.get(*field)?.as_str());
@@ -195,12 +300,16 @@ fn reasoning(message: &Map<String, Value>) -> Option<String> {
     })
 }
 
-/// Servers without a parser for a model's thinking leave it at the start of the text.
+/// Servers without a parser for a model's thinking leave it at the start of the text, without its first tag where the
+/// model's template has written that.
 fn split_thinking(text: String) -> (String, Option<String>) {
-    let thinking = text
-        .trim_start()
-        .strip_prefix("<think>")
-        .and_then(|rest| rest.split_once("</think>"));
+    let start = text.trim_start();
+    let thinking = match start.strip_prefix("<think>") {
+        Some(rest) => rest.split_once("</think>"),
+        None => start
+            .split_once("</think>")
+            .filter(|(thinking, _)| !thinking.contains("<think>")),
+    };
     match thinking {
         Some((thinking, answer)) => {
             let thinking = thinking.trim();

@@ -182,6 +182,16 @@ fn thinking_is_kept_apart_from_the_answer() {
         &json!({"content": "\n<think>\nhm\n</think>\n\nYes."}),
         &expected,
     );
+    // The template has written the first tag.
+    check(&json!({"content": "hm\n</think>\n\nYes."}), &expected);
+    let spoken = Reply {
+        text: "Between <think> and </think> it thinks.".into(),
+        ..Reply::default()
+    };
+    check(
+        &json!({"content": "Between <think> and </think> it thinks."}),
+        &spoken,
+    );
     let open = Reply {
         text: "<think> no end".into(),
         ..Reply::default()
@@ -212,6 +222,48 @@ fn thinking_goes_back_in_the_field_that_the_server_wants() {
         "thinking": {"type": "enabled"},
     });
     assert_eq!(body, expected);
+}
+
+#[test]
+fn thinking_that_came_empty_goes_back_empty_and_what_did_not_come_does_not() {
+    let sent = |message: Value| {
+        let body = json!({"choices": [{"message": message}]});
+        let Reply {
+            text,
+            reasoning,
+            calls,
+            ..
+        } = reply(body.to_string().as_bytes()).unwrap();
+        let messages = [Message::Assistant {
+            text,
+            reasoning,
+            calls,
+        }];
+        // As the journal keeps it.
+        let kept: Vec<Message> =
+            serde_json::from_str(&serde_json::to_string(&messages).unwrap()).unwrap();
+        let chat = ChatRequest {
+            messages: &kept,
+            tools: &[],
+            may_call: true,
+            temperature: None,
+            max_output: None,
+        };
+        let fields = Map::new();
+        let habits = habits(&fields, Some("reasoning_content"));
+        json!(wire::request(WireFormat::OpenAi, habits, chat))["messages"][0].clone()
+    };
+    let calls =
+        json!([{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]);
+    let empty =
+        json!({"role": "assistant", "content": null, "reasoning_content": "", "tool_calls": calls});
+    assert_eq!(sent(empty.clone()), empty);
+    for absent in [
+        json!({"role": "assistant", "content": null, "tool_calls": calls}),
+        json!({"role": "assistant", "content": null, "reasoning_content": null, "tool_calls": calls}),
+    ] {
+        assert_eq!(sent(absent).get("reasoning_content"), None);
+    }
 }
 
 #[test]
@@ -343,9 +395,42 @@ fn thinking_that_only_the_total_holds_is_output() {
 
 #[test]
 fn an_answer_that_a_filter_stopped_is_a_refusal() {
-    for finish in ["content_filter", "sensitive"] {
+    for finish in [
+        "content_filter",
+        "sensitive",
+        "SAFETY",
+        "PROHIBITED_CONTENT",
+        "RECITATION",
+        "BLOCKLIST",
+        "SPII",
+        "IMAGE_SAFETY",
+        "content_filter: PROHIBITED_CONTENT",
+    ] {
         let body = json!({"choices": [{"message": {"content": ""}, "finish_reason": finish}]});
+        let said = format!("stopped its answer ({finish})");
+        check_unreadable(&body.to_string(), &said);
+        // Gemini sends no message at all.
+        let body = json!({"choices": [{"finish_reason": finish}]});
         check_unreadable(&body.to_string(), "Declined");
+    }
+    for finish in ["stop", "OTHER", "safety_net"] {
+        let body = json!({"choices": [{"message": {"content": "a"}, "finish_reason": finish}]});
+        assert_eq!(reply(body.to_string().as_bytes()).unwrap().text, "a");
+    }
+}
+
+#[test]
+fn an_answer_that_was_cut_is_known_by_each_servers_word() {
+    for (finish, expected) in [
+        ("length", true),
+        ("MAX_TOKENS", true),
+        ("model_length", true),
+        ("stop", false),
+        ("eos", false),
+    ] {
+        let body = json!({"choices": [{"message": {"content": "a"}, "finish_reason": finish}]});
+        let reply = reply(body.to_string().as_bytes()).unwrap();
+        assert_eq!(reply.truncated, expected, "{finish}");
     }
 }
 
