@@ -83,10 +83,19 @@ pub(super) struct Key {
 }
 
 impl Key {
-    fn new(text: &str, format: WireFormat) -> Option<Self> {
-        let (name, value) = match format {
-            WireFormat::OpenAi | WireFormat::Responses => (AUTHORIZATION, format!("Bearer {text}")),
-            WireFormat::Anthropic => (HeaderName::from_static("x-api-key"), text.to_owned()),
+    /// `header`: the provider's own, where it has one.
+    fn new(text: &str, format: WireFormat, header: Option<&str>) -> Option<Self> {
+        let (name, value) = match (header, format) {
+            (Some(header), _) => (
+                HeaderName::from_bytes(header.as_bytes()).ok()?,
+                text.to_owned(),
+            ),
+            (None, WireFormat::OpenAi | WireFormat::Responses) => {
+                (AUTHORIZATION, format!("Bearer {text}"))
+            }
+            (None, WireFormat::Anthropic) => {
+                (HeaderName::from_static("x-api-key"), text.to_owned())
+            }
         };
         let mut value = HeaderValue::from_str(&value).ok()?;
         value.set_sensitive(true);
@@ -345,7 +354,7 @@ fn key(
     };
     let (spec, variable) = (spec.to_owned(), variable.clone());
     match value(environment, &variable) {
-        Some(text) => match Key::new(&text, format) {
+        Some(text) => match Key::new(&text, format, provider.key_header.as_deref()) {
             Some(key) => Ok(Some(key)),
             None => Err(ProviderError::BadKey { spec, variable }),
         },
@@ -502,6 +511,20 @@ mod tests {
     }
 
     #[test]
+    fn a_providers_own_header_carries_the_key_as_it_is_and_hides_it() {
+        for format in [WireFormat::OpenAi, WireFormat::Anthropic] {
+            let key = Key::new("sk-1234567890", format, Some("api-key")).unwrap();
+            let (name, value) = key.header();
+            assert_eq!(
+                (name.as_str(), value.to_str().unwrap()),
+                ("api-key", "sk-1234567890")
+            );
+            assert!(value.is_sensitive());
+            assert_eq!(key.redact("bad key sk-1234567890".into()), "bad key [key]");
+        }
+    }
+
+    #[test]
     fn the_agents_own_address_is_nobody_elses_and_neither_is_their_key_sent_there() {
         let mut catalog = pibench_suite::catalog::built_in();
         let own = ProviderFile {
@@ -630,12 +653,12 @@ mod tests {
 
     #[test]
     fn an_echoed_key_is_taken_out() {
-        let key = Key::new("sk-1234567890", WireFormat::OpenAi).unwrap();
+        let key = Key::new("sk-1234567890", WireFormat::OpenAi, None).unwrap();
         assert_eq!(
             key.redact("bad key sk-1234567890!".into()),
             "bad key [key]!"
         );
-        let placeholder = Key::new("EMPTY", WireFormat::OpenAi).unwrap();
+        let placeholder = Key::new("EMPTY", WireFormat::OpenAi, None).unwrap();
         assert_eq!(placeholder.redact("EMPTY box".into()), "EMPTY box");
     }
 }

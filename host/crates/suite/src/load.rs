@@ -978,12 +978,33 @@ pub fn is_http(url: &str) -> bool {
     host.is_some_and(|host| !host.is_empty() && !host.starts_with('/'))
 }
 
+/// Headers that every request has, in lower case.
+const HEADERS: [&str; 9] = [
+    "accept",
+    "accept-encoding",
+    "anthropic-version",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "transfer-encoding",
+    "user-agent",
+];
+
+fn may_carry_key(header: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    !header.is_empty()
+        && header.bytes().all(is_part)
+        && !HEADERS.contains(&header.to_ascii_lowercase().as_str())
+}
+
 fn check_provider(name: &str, provider: &ProviderFile, place: &Place<'_>, report: &mut Report<'_>) {
     let ProviderFile {
         format: _,
         base_url,
         base_url_env,
         key_env,
+        key_header,
         temperature: _,
         give_back: _,
         max_tools,
@@ -1009,6 +1030,16 @@ fn check_provider(name: &str, provider: &ProviderFile, place: &Place<'_>, report
         &place.key("output_limit"),
         report,
     );
+    if let Some(header) = key_header
+        .as_deref()
+        .filter(|header| !may_carry_key(header))
+    {
+        report.add_with_help(
+            place.key("key_header").span(),
+            format!("no key can stand in the header `{}`", header.escape_debug()),
+            "as in `api-key`, of letters, digits and hyphens, and none that every request has",
+        );
+    }
     for (key, variable) in [("key_env", key_env), ("base_url_env", base_url_env)] {
         let no_name = |name: &str| name.is_empty() || name.contains(['=', '\0']);
         if variable.as_deref().is_some_and(no_name) {

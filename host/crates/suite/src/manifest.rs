@@ -516,6 +516,10 @@ pub struct ProviderFile {
     /// The environment variable that holds the key; absent for servers that need none.
     #[serde(default)]
     pub key_env: Option<String>,
+    /// The header that carries the key as it is, where it is not the format's own: `api-key`.
+    #[serde(default)]
+    #[schemars(regex(pattern = "^[A-Za-z0-9_-]+$"))]
+    pub key_header: Option<String>,
     /// Whether a temperature is sent for the user agent and the judge.
     #[serde(default = "yes")]
     pub temperature: bool,

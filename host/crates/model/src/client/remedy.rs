@@ -205,13 +205,14 @@ impl Mend {
         let set = |key: &str, value: &str| {
             let provider = without_agent(provider);
             format!(
-                "say `{key} = \"{value}\"` in [providers.{provider}] (--set providers.{provider}.{key}={value})"
+                "`{key} = \"{value}\"` in [providers.{provider}] (--set providers.{provider}.{key}={value})"
             )
         };
         match self {
             Self::Key if is_classic_azure(endpoint) => format!(
-                "check the key, and its header: Azure's address of a deployment takes it in `api-key`, and that of its version 1 as it \
-                 is sent: write https://RESOURCE.openai.azure.com/openai/v1 in {}",
+                "check the key, and its header: Azure's address of a deployment wants {}, and that of its version 1, \
+                 https://RESOURCE.openai.azure.com/openai/v1 in {}, takes the key as it is sent",
+                set("key_header", "api-key"),
                 whole_address(endpoint)
             ),
             Self::Key => match key_env {
@@ -245,11 +246,14 @@ impl Mend {
             ),
             Self::Window => window(role, said),
             Self::OutputLimit if output_limit == "max_tokens" => {
-                set("output_limit", "max_completion_tokens")
+                format!("say {}", set("output_limit", "max_completion_tokens"))
             }
-            Self::OutputLimit => set("output_limit", "max_tokens"),
+            Self::OutputLimit => format!("say {}", set("output_limit", "max_tokens")),
             Self::GiveBack if give_back.is_none() => {
-                format!("{}, in a new run", set("give_back", "reasoning_content"))
+                format!(
+                    "say {}, in a new run",
+                    set("give_back", "reasoning_content")
+                )
             }
             Self::Page => format!(
                 "check {}: a web page is there, and the address of a model's server mostly ends with /v1",

@@ -642,12 +642,24 @@ async fn azures_classic_address_is_told_from_a_wrong_key() {
         "/gateway?api-version=2024-10-21",
     ] {
         let remedy = remedy_of(at(path)).await;
-        for part in ["`api-key`", ".openai.azure.com/openai/v1", "`base_url` of"] {
+        let own = "`key_header = \"api-key\"` in [providers.test]";
+        for part in [own, ".openai.azure.com/openai/v1", "`base_url` of"] {
             assert!(remedy.contains(part), "{part}: {remedy}");
         }
     }
     let remedy = remedy_of(at("/openai/v1")).await;
     assert!(remedy.starts_with("check the key in TEST_KEY"), "{remedy}");
+    Mock::given(path("/openai/deployments/m/chat/completions"))
+        .and(header("api-key", KEY))
+        .respond_with(answer("Hi."))
+        .with_priority(1)
+        .mount(&server)
+        .await;
+    let mut own = at("/openai/deployments/m?api-version=2024-10-21");
+    own.provider.key_header = Some("api-key".into());
+    assert_eq!(ask(&own.client(noted()), None).await.unwrap().text, "Hi.");
+    let sent = server.received_requests().await.unwrap();
+    assert!(!sent.last().unwrap().headers.contains_key("authorization"));
 }
 
 #[tokio::test]

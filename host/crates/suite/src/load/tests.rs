@@ -597,6 +597,15 @@ fn checks_the_suites_settings() {
     check(
         SUITE_PATH,
         "id =",
+        "providers.x = { base_url = \"http://x\", key_header = \"Host\" }\nid =",
+        &[
+            "suite.toml:2:53: no key can stand in the header `Host` (as in `api-key`, of letters, digits and hyphens, and none \
+             that every request has)",
+        ],
+    );
+    check(
+        SUITE_PATH,
+        "id =",
         "plugins.x = \"x.wasm\"\nid =",
         &[
             "suite.toml:2:13: no such plugin file: x.wasm (if it is yours, build it with `pibench-host plugin build`)",
