@@ -581,6 +581,8 @@ fn again(judged: &Judged) -> String {
         of,
         intents,
         checklist,
+        // For whoever repeats it; in the data.
+        seed: _,
     } = judged;
     let axes = [("intents", intents), ("rubrics", checklist)];
     let axes = axes

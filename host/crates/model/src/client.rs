@@ -578,8 +578,9 @@ impl Client {
             Count::Low { .. } => None,
             Count::Cut { counted, least } => Some((counted, least)),
         };
-        let mut last = cut.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *last, found);
+        let mut known = cut.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *known, found);
+        drop(known);
         let (counted, least) = found?;
         let is_again = before.is_some_and(|(count, of)| count == counted && of != least);
         (self.brief || is_again).then(|| ModelError::Setup {
