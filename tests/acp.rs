@@ -61,7 +61,7 @@ fn calls(turn: &Value) -> Vec<&Value> {
 }
 
 /// Plays the first session of a small suite with the agent that does this, and more arguments.
-fn play(scene: &Scene, deed: &str, args: &[&str]) -> std::process::Output {
+pub(crate) fn play(scene: &Scene, deed: &str, args: &[&str]) -> std::process::Output {
     let agent = agent(deed);
     let all = [
         "run",
@@ -328,7 +328,7 @@ fn serve(scene: &Scene) -> std::process::Child {
 const PROGRAM: &str = env!("CARGO_BIN_EXE_pibench-host");
 
 /// A suite with secrets, and another run.
-fn write_secrets(scene: &Scene) {
+pub(crate) fn write_secrets(scene: &Scene) {
     suite(scene, "", "");
     let session = "tasks/p/sessions/one/session.toml";
     for (file, from, to) in [
@@ -349,7 +349,7 @@ fn write_secrets(scene: &Scene) {
 }
 
 /// What an agent is told to look for in a place: a file that it can read.
-fn write_wanted(scene: &Scene, place: &str) -> PathBuf {
+pub(crate) fn write_wanted(scene: &Scene, place: &str) -> PathBuf {
     let wanted = json!({
         "an intent": "Secret-intent-of-a-test.",
         "a profile": "Secret-profile-of-a-test.",
@@ -364,6 +364,11 @@ fn write_wanted(scene: &Scene, place: &str) -> PathBuf {
 /// What the agent found in a place, confined or not, and its list.
 fn search(scene: &Scene, run: &str, place: &str, args: &[&str]) -> (Value, PathBuf) {
     let file = write_wanted(scene, place);
+    (search_by(scene, run, &file, args), file)
+}
+
+/// What the agent found that is told by this list what to look for.
+pub(crate) fn search_by(scene: &Scene, run: &str, file: &Path, args: &[&str]) -> Value {
     let agent = format!(
         "acp:{PYTHON} {} search {}",
         script().display(),
@@ -384,11 +389,11 @@ fn search(scene: &Scene, run: &str, place: &str, args: &[&str]) -> (Value, PathB
     let results = std::fs::read_to_string(scene.path(run).join("results.json"));
     let told = format!("{}\n{results:?}", stderr(&output));
     assert_eq!(output.status.code(), Some(0), "{told}");
-    (noted(scene, run, "found.json"), file)
+    noted(scene, run, "found.json")
 }
 
 /// What was found, but for the list itself.
-fn leaks<'a>(searched: &'a Value, list: &Path) -> Vec<&'a str> {
+pub(crate) fn leaks<'a>(searched: &'a Value, list: &Path) -> Vec<&'a str> {
     let mut leaks = texts(&searched["found"]);
     leaks.retain(|found| !found.ends_with(list.to_str().unwrap()));
     leaks
@@ -791,14 +796,46 @@ fn a_key_of_the_judges_is_not_given_to_an_agent() {
             "--out",
             out,
         ];
-        scene.run_with(&args, &[("LAB_KEY", "shared"), ("OWN_KEY", own)])
+        let given = [("LAB_KEY", "shared-key\n"), ("OWN_KEY", own)];
+        scene.run_with(&args, &given)
+    };
+    for (own, out) in [
+        ("shared-key", "refused"),
+        ("shared-key ", "refused-with-a-blank"),
+        ("Bearer shared-key", "refused-within"),
+    ] {
+        expect(
+            &play(own, out),
+            10,
+            &["the key of the judge, `lab/m`, too", "a key of its own"],
+        );
+    }
+    expect(&play("its own", "played"), 9, &["it refuses to go on"]);
+
+    let settings = format!("{settings}web.provider = \"brave\"\n");
+    suite(&scene, &settings, "");
+    let search = |own: &str, out: &str| {
+        let args = [
+            "run",
+            "tasks/suite.toml",
+            "--session",
+            "one",
+            "--agent",
+            "acp:it",
+            "--set",
+            &entry,
+            "--no-preflight",
+            "--out",
+            out,
+        ];
+        scene.run_with(&args, &[("BRAVE_API_KEY", "search-key"), ("OWN_KEY", own)])
     };
     expect(
-        &play("shared", "refused"),
+        &search("search-key", "refused-to-search"),
         10,
-        &["the key of the judge, `lab/m`, too", "a key of its own"],
+        &["the key of the web's search, too"],
     );
-    expect(&play("its own", "played"), 9, &["it refuses to go on"]);
+    expect(&search("its own", "searched"), 9, &["it refuses to go on"]);
 }
 
 #[test]
@@ -834,6 +871,63 @@ fn what_an_agent_is_given_stands_in_nothing_that_is_kept_or_told_of_its_errors()
             assert!(!content.contains("Secret-"), "{deed}: {path}");
         }
     }
+}
+
+#[test]
+fn what_an_agent_is_given_is_cut_out_of_all_that_it_tells_and_stays_in_the_files_that_it_writes() {
+    if !confines() {
+        return;
+    }
+    let play = |deed: &str| {
+        let scene = Scene::new();
+        let entry = format!(
+            "[agents.it]\ncommand = [\"{PYTHON}\", \"{}\", \"{deed}\"]\nenvironment = [\"OWN_KEY\"]\n",
+            script().display()
+        );
+        suite(&scene, &entry, "");
+        let args = [
+            "run",
+            "tasks/suite.toml",
+            "--session",
+            "one",
+            "--agent",
+            "acp:it",
+            "--out",
+            "run",
+        ];
+        let proxy = "http://somebody:Secret-word-of-a-proxy@127.0.0.1:9";
+        let given = [("OWN_KEY", "Secret-key-of-a-test"), ("HTTPS_PROXY", proxy)];
+        expect(&scene.run_with(&args, &given), 0, &[]);
+        scene
+    };
+    let scene = play("tells");
+    for (path, content) in crate::scene::files(&scene.path("run")) {
+        let content = String::from_utf8_lossy(&content);
+        assert!(!content.contains("Secret-"), "{path}");
+    }
+    // The twin: all else that it told is there.
+    let told = Value::from(turns(&scene, "run", "p")).to_string();
+    for part in [
+        "It is [OWN_KEY]. ",
+        "I think of [OWN_KEY].",
+        "Use [OWN_KEY]",
+        "OWN_KEY=[OWN_KEY]",
+        "http://[HTTPS_PROXY]@127.0.0.1:9",
+        "Send [OWN_KEY]",
+        "Tell [OWN_KEY]",
+        "/etc/[OWN_KEY] is outside of the workspace",
+        "It was [OWN_KEY].",
+    ] {
+        assert!(told.contains(part), "`{part}` is not in {told}");
+    }
+
+    let scene = play("tells-file");
+    let told = Value::from(turns(&scene, "run", "p")).to_string();
+    assert!(told.contains("Done."), "{told}");
+    let files = crate::scene::files(&scene.path("run/workspaces"));
+    let mut written = files.iter().filter(|(path, _)| path.ends_with("own.md"));
+    let (_, content) = written.next().unwrap();
+    assert_eq!(content, b"Secret-key-of-a-test");
 }
 
 #[test]

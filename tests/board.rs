@@ -14,7 +14,7 @@ use ssh_key::{LineEnding, PrivateKey};
 use wiremock::{MockServer, Request, ResponseTemplate};
 
 use crate::models::{completion, message, run, server};
-use crate::scene::{Scene, copy, expect, root, short};
+use crate::scene::{Scene, copy, expect, root, say_in_record, short};
 
 /// As the short suite is played: once, by a model without a price.
 const RULES: &str =
@@ -374,6 +374,65 @@ async fn what_a_record_says_of_places_is_not_followed() {
     expect_found(&scene.run(&[&verify[..], &mine].concat()), 0);
     let with = scene.run(&["verify", "one", "--plugins", "."]);
     expect(&with, 2, &["--foreign"]);
+}
+
+/// A maintainer's key and files are in reach of the process that looks.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_record_sets_is_taken_where_it_says_how_it_was_played_and_nowhere_else() {
+    let scene = scene();
+    let server = server(play).await;
+    let set = "session.max_turns=31";
+    play_suite(&scene, &server, "openai/m", "one", &["--set", set]);
+    fs::create_dir(scene.path("sent")).unwrap();
+    let secret = "sk-of-the-maintainer";
+    let by = by();
+    let by: Vec<&str> = by.iter().map(String::as_str).collect();
+    let maintain = |args: &[&str]| {
+        let output = scene.run_with(
+            &[args, &by, &SIGNERS].concat(),
+            &[("OPENAI_API_KEY", secret)],
+        );
+        let said = expect_found(&output, 0);
+        for text in [&said, &crate::scene::stderr(&output)] {
+            assert!(!text.contains(secret) && !text.contains("root:"), "{text}");
+        }
+        said
+    };
+    scene.write("policy.toml", "version = 1\n");
+    let policy = format!("policy={}", scene.path("policy.toml").display());
+    // The suite that is here has the same digest by the first of them, and by it alone.
+    for (at, more) in [
+        "lock=/proc/self/environ",
+        "lock=/etc/passwd",
+        "plugins.gmail=/etc/passwd",
+        &policy,
+        "web.corpus=/etc",
+        "providers.openai.base_url=http://127.0.0.1:9/v1",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        say_in_record(&scene, "one", |record| record["set"] = json!([set, more]));
+        let archive = format!("sent/{at}.submission");
+        send(&scene, &["one"], Some("ana"), &archive);
+        maintain(&["submit", "check", &archive]);
+        let one = scene.path("one");
+        let verify = ["verify", one.to_str().unwrap(), "--foreign", by[2], by[3]];
+        expect_found(&scene.run(&verify), 0);
+        if at > 0 {
+            fs::remove_file(scene.path(&archive)).unwrap();
+        }
+    }
+    maintain(&["board", "build", "sent", "--out", "site"]);
+    for (name, content) in crate::scene::files(&scene.path("site")) {
+        let content = String::from_utf8_lossy(&content);
+        assert!(!content.contains(secret), "{name}");
+    }
+    say_in_record(&scene, "one", |record| record["set"] = json!([]));
+    send(&scene, &["one"], Some("ana"), "none.submission");
+    let check = ["submit", "check", "none.submission"];
+    let said = expect_found(&self::maintain(&scene, &check, &SIGNERS), 3);
+    assert!(said.contains("`session.max_turns`"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,14 +2,15 @@
 //! readable. Nothing here depends on permissions, which do not bind whoever runs as root.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::SystemTime;
 
 use pibench_record::journal;
 
-use crate::scene::{Scene, expect, files, short};
+use crate::scene::{Scene, expect, files, first_persona, output, short};
 
 const JOURNAL: &str = "run/journal/law_trainee.r1.jsonl";
 
@@ -36,12 +37,15 @@ fn a_full_disk_ends_the_run_with_the_files_name_and_what_was_written_is_gone_on_
     let scene = Scene::new();
     let whole = half(&scene);
     let before = is_readable(&scene);
-    symlink("/dev/full", scene.path("run/timing.jsonl")).unwrap();
-    let output = scene.run(&["run", "--resume", "run"]);
+    // A file of the process has at most so many blocks of 512 bytes, which this one has already.
+    let full = File::create(scene.path("run/timing.jsonl")).unwrap();
+    full.set_len(1 << 30).unwrap();
+    let shell = format!("trap '' XFSZ; ulimit -f {}", (1 << 30) / 512);
+    let output = output(&mut scene.command_after(&shell, &["run", "--resume", "run"]));
     expect(
         &output,
         4,
-        &["failed to write", "timing.jsonl", "No space left on device"],
+        &["failed to write", "timing.jsonl", "File too large"],
     );
     assert!(is_readable(&scene) > before, "the turn was journaled");
     fs::remove_file(scene.path("run/timing.jsonl")).unwrap();
@@ -121,23 +125,36 @@ fn a_damaged_line_is_named_and_stays_and_a_cut_one_is_dropped() {
     }
 }
 
-/// A task that hangs where nothing can take it back, as a slow disk lets it: the first Ctrl-C waits for it.
+/// A task that hangs where nothing can take it back, as a slow disk lets it, or a terminal that is held: the first Ctrl-C waits for it.
 #[test]
 fn a_second_interrupt_ends_the_program_at_once_and_nothing_is_lost() {
     let scene = Scene::new();
     let whole = half(&scene);
-    let pipe = scene.path("run/timing.jsonl");
+    let begun = fs::read_to_string(scene.path(JOURNAL)).unwrap();
+    let finished = begun.matches("\"event\":\"session_finished\"").count();
+    let open = &first_persona().sessions[finished].id;
+    let trajectory = scene.path(&format!("run/trajectories/law_trainee.r1/{open}.json"));
+    fs::remove_file(&trajectory).unwrap();
+    let pipe = scene.path("told");
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
-    let before = fs::metadata(scene.path(JOURNAL)).unwrap().len();
-    let mut command = scene.command(&["run", "--resume", "run"]);
-    command.stdout(Stdio::null()).stderr(Stdio::null());
+    // Nobody reads it, and it is full.
+    let mut ours = File::options();
+    let no_wait = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let ours = ours.read(true).write(true).custom_flags(no_wait);
+    let mut ours = ours.open(&pipe).unwrap();
+    while ours.write_all(b" ").is_ok() {}
+    let theirs = File::options().write(true).open(&pipe).unwrap();
+    let mut command = scene.command(&["run", "--resume", "run", "--quiet"]);
+    // All that is said there is that a session has ended.
+    command.env("PIBENCH_LOG", "pibench_engine::session=info");
+    command.stdout(Stdio::null()).stderr(theirs);
     let mut child = command.spawn().unwrap();
-    while fs::metadata(scene.path(JOURNAL)).unwrap().len() == before {
+    while !trajectory.exists() {
         assert_eq!(child.try_wait().unwrap(), None);
         std::thread::yield_now();
     }
-    // Nobody reads the pipe: the turn that is journaled now stays behind it for ever.
+    // Its last line stays behind that for ever.
     let pid = rustix::process::Pid::from_child(&child);
     let status = loop {
         // Two that come at once are one.
@@ -148,7 +165,9 @@ fn a_second_interrupt_ends_the_program_at_once_and_nothing_is_lost() {
         std::thread::yield_now();
     };
     assert_eq!(status.code(), Some(130));
-    fs::remove_file(&pipe).unwrap();
+    let now = fs::read_to_string(scene.path(JOURNAL)).unwrap();
+    let now = now.matches("\"event\":\"session_finished\"").count();
+    assert_eq!(now, finished, "it hung");
     expect(&scene.run(&["run", "--resume", "run"]), 0, &[]);
     assert!(fs::read(scene.path(JOURNAL)).unwrap() == whole);
 }

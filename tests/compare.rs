@@ -81,6 +81,42 @@ fn what_was_changed_since_it_was_sealed_is_said_wherever_its_scores_are_given_ou
 }
 
 #[test]
+fn a_blob_that_is_gone_is_said_wherever_scores_are_given_out() {
+    let scene = Scene::new();
+    scene.play("a", &["--session", "saltmarsh-exhibit"]);
+    let blobs = std::fs::read_dir(scene.path("a/blobs")).unwrap();
+    let blob = blobs.map(|entry| entry.unwrap().path()).next().unwrap();
+    let name = blob.file_name().unwrap().to_str().unwrap();
+    let words = format!("was changed since it was sealed (blobs/{name}: it is gone)");
+    let content = std::fs::read(&blob).unwrap();
+    for is_gone in [false, true] {
+        if is_gone {
+            std::fs::remove_file(&blob).unwrap();
+        }
+        let out = format!("out-{is_gone}");
+        for args in [
+            &["compare", "a", "a"][..],
+            &["report", "a"],
+            &["show", "a", "--once"],
+            &["export", "a", "--format", "jsonl", "--out", &out],
+        ] {
+            let output = scene.run(args);
+            expect(&output, 0, &[]);
+            let said = String::from_utf8(output.stdout.clone()).unwrap() + &stderr(&output);
+            assert_eq!(flowed(&said).contains(&words), is_gone, "{said}");
+        }
+    }
+    // Of each it is said once.
+    let verified = scene.run(&["verify", "a"]);
+    expect(&verified, 3, &[]);
+    let said = flowed(&String::from_utf8(verified.stdout).unwrap());
+    let words = format!("blobs/{name}: it is gone");
+    assert_eq!(said.matches(&words).count(), 1, "{said}");
+    std::fs::write(&blob, content).unwrap();
+    expect(&scene.run(&["verify", "a"]), 0, &[]);
+}
+
+#[test]
 fn what_a_killed_process_left_of_a_run_folder_is_removed_and_one_in_the_making_is_not() {
     let scene = Scene::new();
     scene.write("runs/.new-run-killed/lock", "");

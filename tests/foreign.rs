@@ -7,9 +7,9 @@ use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::guest::{Guest, file};
-use crate::models::{asks_for_memory, is_preflight};
+use crate::models::{self, asks_for_memory, is_preflight};
 use crate::scaffold;
-use crate::scene::{Scene, expect, output};
+use crate::scene::{Scene, expect, output, say_in_record, short};
 
 /// A schema whose one argument is the first of `many` definitions, each made from the name of the next.
 fn chain(many: usize, each: impl Fn(&Value) -> Value) -> Value {
@@ -440,4 +440,134 @@ async fn an_answer_that_is_no_unicode_is_the_models_and_repaired() {
     let granted = answering(br"whole \ud83d\ude00 pair", 0).await;
     assert_eq!(granted["response"], "whole \u{1f600} pair");
     assert_eq!(granted["faults"].as_array().map_or(0, Vec::len), 0);
+}
+
+/// The commands that ask a model by what a record says, each into a folder of its own.
+const ASKING: [&[&str]; 3] = [
+    &["grade", "run", "--judge", "lab/m", "--out", "graded"],
+    &["audit", "run", "--judge", "lab/m"],
+    &["run", "--resume", "run"],
+];
+
+const REFUSED: &str = "says which servers are asked by which keys, or what runs here: ";
+
+/// Who has a server answers at it, and sees who asks.
+async fn is_unasked(server: &MockServer) -> bool {
+    server.received_requests().await.unwrap().is_empty()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_says_no_server_and_no_key_until_the_operator_says_that_he_trusts_it() {
+    let scene = Scene::new();
+    let server = models::server(models::play).await;
+    let theirs = models::server(models::play).await;
+    let [own, address] = [&server, &theirs].map(|server| {
+        let uri = server.uri();
+        format!("providers.lab.base_url={uri}/v1")
+    });
+    let key = "providers.lab.key_env=OPENAI_API_KEY";
+    let roles = ["--agent", "lab/m", "--user", "lab/m", "--judge", "lab/m"];
+    let set = ["--set", &own, "--set", key];
+    let run = |args: &[&str]| models::run(&scene, args, &server);
+    let suite = short();
+    let suite = suite.to_str().unwrap();
+    let first = ["run", suite, "--runs", "1", "--out", "run"];
+    expect(&run(&[&first[..], &roles, &set].concat()), 0, &[]);
+    // What the operator said when he played it holds.
+    expect(&run(ASKING[2]), 0, &[]);
+    say_in_record(&scene, "run", |record| {
+        record["set"] = json!([address, key]);
+    });
+    let by_mine = [ASKING[0], &["--suite", suite]].concat();
+    for args in ASKING.into_iter().chain([&by_mine[..]]) {
+        expect(&run(args), 2, &[REFUSED, &address, key, "--trust-record"]);
+    }
+    assert!(is_unasked(&theirs).await && !scene.path("graded").exists());
+    // Said once, it is known.
+    expect(&run(&[ASKING[1], &["--trust-record"]].concat()), 0, &[]);
+    assert!(!is_unasked(&theirs).await);
+    for args in ASKING {
+        expect(&run(args), 0, &[]);
+    }
+    // Of other words nothing is known, and of what only names and counts nothing is asked.
+    let other = "providers.lab.key_env=HOME";
+    say_in_record(&scene, "run", |record| {
+        record["set"] = json!([address, other]);
+    });
+    expect(&run(ASKING[1]), 2, &[REFUSED, other]);
+    say_in_record(&scene, "run", |record| {
+        record["set"] = json!(["title=Theirs"]);
+    });
+    let audit = ["audit", "run", "--judge", "openai/m"];
+    expect(&run(&audit), 0, &[]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_suite_that_a_record_alone_names_says_no_server_and_one_that_the_operator_named_does() {
+    let scene = Scene::new().with_short();
+    let server = models::server(models::play).await;
+    let own = models::server(models::play).await;
+    let run = |args: &[&str]| models::run(&scene, args, &server);
+    let play = ["run", "tasks/suite.toml", "--out", "run"];
+    expect(&run(&play), 0, &[]);
+    let suite = std::fs::read_to_string(scene.path("tasks/suite.toml")).unwrap();
+    let uri = own.uri();
+    let lab = format!(
+        "{suite}\n[providers.lab]\nbase_url = \"{uri}/v1\"\nkey_env = \"OPENAI_API_KEY\"\n"
+    );
+    scene.write("tasks/suite.toml", &lab);
+    let words = format!("providers.lab.base_url={uri}/v1, key_env=OPENAI_API_KEY");
+    for args in ASKING {
+        expect(
+            &run(args),
+            2,
+            &[REFUSED, &words, "tasks/suite.toml", "--trust-record"],
+        );
+    }
+    assert!(is_unasked(&own).await && !scene.path("graded").exists());
+    // Who names it means it, and it is known from then on.
+    let named = ["--suite", "tasks/suite.toml", "--out", "named"];
+    expect(&run(&[&ASKING[0][..4], &named].concat()), 0, &[]);
+    assert!(!is_unasked(&own).await);
+    for args in ASKING {
+        expect(&run(args), 0, &[]);
+    }
+}
+
+/// What is started where a run is gone on with is a program of the operator's choice.
+#[test]
+fn a_record_starts_no_program() {
+    let scene = Scene::new();
+    scene.play("run", &["--agent", "nop"]);
+    let agent = "acp-unconfined:touch started";
+    say_in_record(&scene, "run", |record| record["agent"] = agent.into());
+    let said = format!("agent={agent}");
+    expect(
+        &scene.run(&["run", "--resume", "run"]),
+        2,
+        &[REFUSED, &said],
+    );
+    assert!(!scene.path("started").exists());
+}
+
+#[test]
+fn a_run_of_another_cache_is_trusted_once_and_a_part_goes_on_by_its_command_line() {
+    let scene = Scene::new();
+    models::write_lab(&scene, "http://127.0.0.1:9");
+    let run = |cache: &str, args: &[&str]| {
+        let cache = scene.path(cache);
+        scene.run_with(args, &[("PIBENCH_CACHE", cache.to_str().unwrap())])
+    };
+    let lab = ["run", "suite.toml", "--agent", "nop", "--runs", "2"];
+    let part = [&lab[..], &["--shard", "1/2", "--out", "part"]].concat();
+    for cache in ["one", "two"] {
+        expect(&run(cache, &part), 0, &[]);
+    }
+    let resume = ["run", "--resume", "part"];
+    let words = "providers.lab.base_url=http://127.0.0.1:9/v1";
+    expect(&run("three", &resume), 2, &[REFUSED, words]);
+    let trusted = [&resume[..], &["--trust-record"]].concat();
+    for args in [&trusted[..], &resume] {
+        expect(&run("three", args), 0, &[]);
+    }
 }

@@ -6,8 +6,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use pibench_core::message::Usage;
+use serde_json::{Value, json};
+
 use crate::random_runs::peak;
-use crate::scene::{Scene, copy, flowed};
+use crate::scene::{Scene, copy, expect, files, flowed};
 
 const SESSION: &str = "saltmarsh-exhibit";
 const JOURNAL: &str = "journal/law_trainee.r1.jsonl";
@@ -84,6 +87,32 @@ fn first_blob(run: &Path) -> String {
 fn pipe(path: &Path) {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).unwrap();
+}
+
+/// Puts other events in the place of each of the journal's, and makes its chain and its seal anew.
+fn forge(run: &Path, change: impl Fn(Value) -> Vec<Value>) {
+    let was = fs::read_to_string(run.join(JOURNAL)).unwrap();
+    let (mut text, mut last) = (String::new(), blake3::hash(b""));
+    let events = was.lines().map(|line| serde_json::from_str(line).unwrap());
+    for (number, mut event) in events.flat_map(change).enumerate() {
+        event["n"] = (number + 1).into();
+        event["prev"] = last.to_hex().as_str().into();
+        let line = event.to_string();
+        last = blake3::hash(line.as_bytes());
+        text += &line;
+        text.push('\n');
+    }
+    put_sealed(run, JOURNAL, &text);
+}
+
+/// Puts another text in the place of a file, and makes the seal anew.
+fn put_sealed(run: &Path, name: &str, text: &str) {
+    let digest = |text: &[u8]| blake3::hash(text).to_hex().to_string();
+    let was = fs::read(run.join(name)).unwrap();
+    let seal = fs::read_to_string(run.join("seal.json")).unwrap();
+    let seal = seal.replace(&digest(&was), &digest(text.as_bytes()));
+    fs::write(run.join("seal.json"), seal).unwrap();
+    fs::write(run.join(name), text).unwrap();
 }
 
 #[test]
@@ -256,5 +285,139 @@ fn runs_and_parts_without_end_are_refused_and_an_unfinished_run_is_shown() {
             let is_told = flowed(&told).contains(said);
             assert!(code != 0 && is_told, "{runs}, {args:?}: {told}");
         }
+    }
+}
+
+/// A journal that ends a session under another name, which whoever writes its trajectory would make a path of.
+#[test]
+fn the_name_of_a_session_in_a_journal_leads_out_of_no_folder() {
+    let scene = scene();
+    let victim = scene.write("victim/settings.json", "mine");
+    let absolute = victim.with_extension("");
+    let grade: &[&str] = &["grade", "run", "--out", "graded"];
+    let publish: &[&str] = &[
+        "publish",
+        "run",
+        "--out",
+        "shown",
+        "--transcripts",
+        "after-reveal",
+    ];
+    let look_anew = |args: &[&str]| {
+        for out in ["graded", "shown"] {
+            let _ = fs::remove_dir_all(scene.path(out));
+        }
+        look(&scene, args)
+    };
+    changed(&scene, |run| forge(run, |event| vec![event]));
+    for args in [grade, publish] {
+        let (code, told) = look_anew(args);
+        assert_eq!(code, 0, "its twin: {told}");
+    }
+    for name in [absolute.to_str().unwrap(), "../../../victim/settings", "s"] {
+        changed(&scene, |run| {
+            forge(run, |event| {
+                if event["event"] != "session_finished" {
+                    return vec![event];
+                }
+                let mut other = event.clone();
+                other["session"] = name.into();
+                vec![other, event]
+            });
+        });
+        let (code, told) = look_anew(grade);
+        let said = format!("`{SESSION}` is the one that is open");
+        assert!(code != 0 && flowed(&told).contains(&said), "{name}: {told}");
+        assert!(!scene.path("graded/trajectories/law_trainee.r1").exists());
+        if name.contains('/') {
+            let (code, told) = look_anew(publish);
+            let is_told = flowed(&told).contains("no names of a session");
+            assert!(code == 3 && is_told, "{name}: {told}");
+        }
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine", "{name}");
+        assert_eq!(fs::read_dir(scene.path("victim")).unwrap().count(), 1);
+    }
+    // The persona of an outline is one, too.
+    changed(&scene, |run| {
+        let outline = fs::read_to_string(run.join("outline.json")).unwrap();
+        let forged = outline.replace("\"law_trainee\"", "\"../../victim/p\"");
+        assert_ne!(forged, outline);
+        put_sealed(run, "outline.json", &forged);
+    });
+    let (code, told) = look_anew(publish);
+    let is_told = flowed(&told).contains("no name of a persona");
+    assert!(code == 3 && is_told, "{told}");
+    assert_eq!(fs::read_dir(scene.path("victim")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_run_is_not_gone_on_with_through_a_link() {
+    let scene = scene();
+    let victim = scene.write("victim", "mine");
+    let resume = |change: &dyn Fn(&Path)| {
+        changed(&scene, |run| {
+            for name in ["results.json", "seal.json"] {
+                fs::remove_file(run.join(name)).unwrap();
+            }
+            let text = fs::read_to_string(run.join(JOURNAL)).unwrap();
+            let begun: Vec<&str> = text.split_inclusive('\n').take(2).collect();
+            fs::write(run.join(JOURNAL), begun.concat()).unwrap();
+            change(run);
+        });
+        look(&scene, &["run", "--resume", "run"])
+    };
+    for name in ["log.jsonl", "timing.jsonl", "preflight.jsonl"] {
+        let (code, told) = resume(&|run| {
+            let _ = fs::remove_file(run.join(name));
+            symlink(&victim, run.join(name)).unwrap();
+        });
+        let said = flowed(&told);
+        let is_told = said.contains(name) && said.contains("it is a link");
+        assert!(code == 3 && is_told, "{name}: {told}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+    }
+    for name in ["log.jsonl", "timing.jsonl", "lock"] {
+        let (code, told) = resume(&|run| {
+            fs::remove_file(run.join(name)).unwrap();
+            fs::hard_link(&victim, run.join(name)).unwrap();
+        });
+        let is_told = flowed(&told).contains("it has another name too");
+        assert!(code != 0 && is_told, "{name}: {told}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+    }
+    let (code, told) = resume(&|_| {});
+    assert_eq!(code, 0, "its twin: {told}");
+}
+
+/// Of what an agent or a task leaves in a workspace, the name alone may tell something.
+#[test]
+fn names_of_folders_and_jobs_are_published_where_what_is_done_is_shown_and_nowhere_else() {
+    const NAME: &str = "merger-2027";
+    let scene = scene();
+    changed(&scene, |run| {
+        forge(run, |mut event| match event["event"].as_str().unwrap() {
+            "session_started" => {
+                let wake = json!({
+                    "event": "wake", "by": NAME, "clock": event["clock"], "message": "", "system": event["system"],
+                    "steps": [], "folders": [NAME], "jobs": { "made": 0, "open": [] }, "usage": Usage::default(),
+                });
+                event["folders"] = json!([NAME]);
+                vec![wake, event]
+            }
+            "turn" => {
+                event["folders"] = json!([NAME]);
+                vec![event]
+            }
+            _ => vec![event],
+        });
+    });
+    for (transcripts, is_shown) in [("none", false), ("after-reveal", true), ("all", true)] {
+        let args = ["publish", "run", "--out", transcripts, "--transcripts"];
+        expect(&scene.run(&[&args[..], &[transcripts]].concat()), 0, &[]);
+        let published = files(&scene.path(transcripts));
+        let has =
+            |(_, content): &(String, Vec<u8>)| String::from_utf8_lossy(content).contains(NAME);
+        assert_eq!(published.iter().any(has), is_shown, "{transcripts}");
+        expect(&scene.run(&["verify", transcripts]), 0, &[]);
     }
 }

@@ -505,6 +505,35 @@ async fn each_quota_ends_at_its_number_and_leaves_the_other_submitter_alone() {
     twin.play(&mcp).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_that_are_begun_and_abandoned_end_at_their_number_and_leave_the_other_submitter_alone()
+{
+    let scene = scene("[quotas_of.again]\nruns_a_day = 2\n");
+    let hub = Hub::start(&scene);
+    let [again, twin] = ["again", "twin"].map(|name| hub.as_of(&add(&scene, name)));
+    let begun = async |of: &Submitter<'_>| {
+        let run = of.begin().await;
+        let path = format!("/runs/{run}");
+        let (status, told) = of.text(Method::DELETE, &path, &json!({})).await;
+        assert_eq!(status, 204, "{told}");
+    };
+    for _ in 0..2 {
+        begun(&again).await;
+    }
+    let refused = again.request(Method::POST, "/runs");
+    let refused = refused.json(&json!({ "agent": "a" })).send().await.unwrap();
+    assert_eq!(refused.status(), 429);
+    let wait = refused.headers()[RETRY_AFTER].to_str().unwrap();
+    assert!((1..=86_400).contains(&wait.parse().unwrap()), "{wait}");
+    let told = refused.text().await.unwrap();
+    assert!(told.contains("your 2 runs of this day"), "{told}");
+    let used = &again.get("").await.1["today"]["runs"];
+    assert_eq!(*used, json!({ "used": 2, "of": 2 }));
+    for _ in 0..3 {
+        begun(&twin).await;
+    }
+}
+
 /// The same of what is used in an episode.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_quota_of_an_episode_ends_at_its_number_and_leaves_the_other_submitter_alone() {
@@ -1342,6 +1371,58 @@ async fn half_a_request(hub: &Hub, of: &Submitter<'_>, mcp: &str) -> tokio::net:
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
     stream
+}
+
+/// Sends a body of a length that is not told, which is more than a request may have.
+async fn send_too_much(hub: &Hub, of: &Submitter<'_>, mcp: &str, bytes: usize) {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let head = format!(
+        "POST /v1{mcp} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nTransfer-Encoding: chunked\r\n\r\n{bytes:x}\r\n",
+        of.token
+    );
+    let mut stream = connected(hub).await;
+    let all = [head.as_bytes(), &vec![b'x'; bytes], b"\r\n0\r\n\r\n"].concat();
+    // Who still writes when the answer is given may find the connection closed in its place.
+    let _ = stream.write_all(&all).await;
+    let mut answer = [0; 12];
+    if stream.read_exact(&mut answer).await.is_ok() {
+        assert_eq!(&answer, b"HTTP/1.1 413");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_of_requests_that_are_refused_or_never_end_are_counted_as_they_come() {
+    let scene = scene("limits.request_kib = 64\n[quotas_of.ana]\nmegabytes_a_day = 1\n");
+    let hub = Hub::start(&scene);
+    let [ana, bo] = ["ana", "bo"].map(|name| hub.as_of(&add(&scene, name)));
+    let mcp = ana.open(&ana.begin().await).await;
+    let mcp_of_bo = bo.open(&bo.begin().await).await;
+    let used = async |least: u64| {
+        // On their way to the books they are in none for a moment.
+        loop {
+            let told = ana.get("").await.1;
+            let used = told["today"]["bytes"]["used"].as_u64().unwrap();
+            if used >= least {
+                return used;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    // Of what begins a run and opens an episode, too.
+    let before = used(1).await;
+    let half = half_a_request(&hub, &ana, &mcp).await;
+    used(before + 1).await;
+    drop(half);
+    for _ in 0..16 {
+        send_too_much(&hub, &ana, &mcp, 65_537).await;
+    }
+    used(16 * 65_537).await;
+    let (status, told) = ana.call(&mcp, "converse", json!({})).await;
+    assert!(
+        status == 429 && told.contains("your 1 megabytes of this day"),
+        "{status} {told}"
+    );
+    bo.play(&mcp_of_bo).await;
 }
 
 /// How long calls take while 200 agents of 20 submitters play at once, on two cores for the hub: printed, not asserted.

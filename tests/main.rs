@@ -15,6 +15,7 @@ mod cassette;
 mod check;
 mod clocks;
 mod compare;
+mod confine;
 mod connected;
 mod cost;
 mod doctor;

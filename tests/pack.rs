@@ -1,5 +1,6 @@
 //! Packs that travel: made, signed, fetched, installed, compared; and those of strangers, refused whole.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use camino::Utf8Path;
@@ -10,7 +11,7 @@ use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::openssh::made;
-use crate::scene::{Scene, copy, expect, files, hostile, stderr};
+use crate::scene::{Scene, copy, expect, files, hostile, output, stderr};
 
 const MANIFEST: &str = "version = 1\nname = \"clinic\"\nrelease = \"1.0.0\"\nlicense = \"CC-BY-4.0\"\n\
     authors = [\"Ana <ana@lab.example>\"]\n";
@@ -229,7 +230,19 @@ fn a_pack_that_was_changed_where_it_lies_is_told_and_not_called_signed() {
         assert_eq!(listed[0]["signed"], false);
         assert_eq!(listed[0]["changed"], how);
         expect(&again(), 3, &[how, "remove the folder"]);
+        let suite = "packs/clinic/1.0.0/suite.toml";
+        for command in [
+            &["run", suite, "--out", "other"][..],
+            &["run", "--resume", "run"],
+            &["check", suite],
+        ] {
+            expect(&scene.run(command), 3, &[how, "install it again"]);
+        }
+        assert!(!scene.path("other").exists());
     };
+    let suite = "packs/clinic/1.0.0/suite.toml";
+    expect(&scene.run(&["run", suite, "--out", "run"]), 0, &[]);
+    expect(&scene.run(&["run", "--resume", "run"]), 0, &[]);
     let session = "personas/first/sessions/first/session.toml";
     let path = format!("packs/clinic/1.0.0/{session}");
     let was = std::fs::read_to_string(scene.path(&path)).unwrap();
@@ -247,6 +260,81 @@ fn a_pack_that_was_changed_where_it_lies_is_told_and_not_called_signed() {
     assert!(!is_sound(), "{}", list(&[]));
     expect(&again(), 0, &[]);
     assert!(is_sound(), "{}", list(&[]));
+}
+
+#[test]
+fn what_is_played_by_a_changed_suite_file_is_played_by_a_copy_that_lies_elsewhere() {
+    let scene = scene();
+    pack(&scene, "one.pibench", &[]);
+    expect(&install(&scene, "one.pibench", &[]), 0, &[]);
+    copy(&scene.path("packs/clinic/1.0.0"), &scene.path("copy"));
+    for folder in ["packs/clinic/1.0.0", "copy"] {
+        let path = format!("{folder}/suite.toml");
+        let text = std::fs::read_to_string(scene.path(&path)).unwrap();
+        let thief = "[providers.openai]\nbase_url = \"https://thief.example/v1\"\n";
+        scene.write(&path, &format!("{text}\n{thief}"));
+        let words = ["`suite.toml` is another", "without pack.json and pack.sig"];
+        expect(&scene.run(&["run", &path, "--out", "run"]), 3, &words);
+    }
+    std::fs::remove_file(scene.path("copy/pack.json")).unwrap();
+    let run = ["run", "copy/suite.toml", "--out", "run"];
+    expect(&scene.run(&run), 0, &[]);
+}
+
+#[test]
+fn a_signature_that_holds_gives_way_to_none_of_another_key_and_none_that_does_not_hold() {
+    let (Some((_ana, ana)), Some((_ben, ben))) = (made(&["ed25519"], ""), made(&["ed25519"], ""))
+    else {
+        return;
+    };
+    let scene = scene();
+    pack(&scene, "ana.pibench", &["--key", ana.to_str().unwrap()]);
+    pack(&scene, "ben.pibench", &["--key", ben.to_str().unwrap()]);
+    let folder = scene.path("mine");
+    let folder = Utf8Path::from_path(&folder).unwrap();
+    let (contents, _) = Contents::of(folder).unwrap();
+    let forged = scene.path("forged.pibench");
+    archive::write(&forged, folder, &contents, Some("nobody's\n")).unwrap();
+    let said = &["install forged.pibench"];
+    expect(&install(&scene, "forged.pibench", &[]), 3, said);
+    assert_nothing_installed(&scene);
+    expect(&install(&scene, "ana.pibench", &[]), 0, &[]);
+    let signature = || std::fs::read(scene.path("packs/clinic/1.0.0/pack.sig")).unwrap();
+    let was = signature();
+    expect(&install(&scene, "forged.pibench", &[]), 3, said);
+    let words = ["a signature by the key SHA256:", "remove the folder"];
+    expect(&install(&scene, "ben.pibench", &[]), 3, &words);
+    expect(&install(&scene, "ana.pibench", &[]), 0, &[]);
+    assert_eq!(signature(), was);
+    std::fs::remove_dir_all(scene.path("packs")).unwrap();
+    expect(&install(&scene, "ben.pibench", &[]), 0, &[]);
+    assert_ne!(signature(), was);
+}
+
+#[test]
+fn everybody_may_read_an_installed_pack_and_its_owner_alone_writes_to_it_whatever_the_umask_lets() {
+    let scene = scene();
+    pack(&scene, "one.pibench", &[]);
+    for umask in ["000", "077"] {
+        let packs = format!("packs-{umask}");
+        let args = ["pack", "install", "one.pibench", "--packs", &packs];
+        let mut command = scene.command_after(&format!("umask {umask}"), &args);
+        expect(&output(&mut command), 0, &[]);
+        let mut seen = 0;
+        let mut open = vec![scene.path(&packs)];
+        while let Some(path) = open.pop() {
+            let metadata = path.metadata().unwrap();
+            let expected = if metadata.is_dir() { 0o755 } else { 0o644 };
+            let mode = metadata.permissions().mode() & 0o777;
+            assert_eq!(mode, expected, "{} under {umask}", path.display());
+            if metadata.is_dir() {
+                let entries = std::fs::read_dir(path).unwrap();
+                open.extend(entries.map(|entry| entry.unwrap().path()));
+            }
+            seen += 1;
+        }
+        assert!(seen > 10, "{seen}");
+    }
 }
 
 #[test]

@@ -5,9 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
+use camino::Utf8Path;
+use pibench_pack::{Contents, archive};
 use pibench_suite::suite::Session;
 use pibench_vault::files::Files;
-use pibench_vault::{Identities, Recipient, keyring};
+use pibench_vault::{Identities, Recipient, files as archived, keyring, people};
 use serde_json::Value;
 use ssh_key::private::{Ed25519Keypair, KeypairData};
 use ssh_key::{LineEnding, PrivateKey};
@@ -383,7 +385,7 @@ fn a_private_run_is_the_same_bytes_cut_or_in_parts() {
     // The parts of a pack with another key are none of this run.
     let other = scene.path("part-2/key.age");
     let identities = Recipient::read(scene.path("ana.pub").to_str().unwrap()).unwrap();
-    let [(_, key), _] = keyring::lock(&Files::new(), &identities).unwrap();
+    let [(_, key), _] = keyring::lock(&Files::new(), b"", &identities).unwrap();
     std::fs::write(other, key).unwrap();
     let output = scene.run(&[
         "merge",
@@ -697,14 +699,20 @@ fn assert_refused(scene: &Scene) {
 }
 
 /// The private files of an archive's pack, as a recipient could take them out.
-fn opened(scene: &Scene, archive: &str, key: &str) -> Files {
+fn opened(scene: &Scene, name: &str, key: &str) -> Files {
     let mut identities = Identities::default();
     identities.add(&scene.path(key), None).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    pibench_pack::archive::unpack(&scene.path(archive), dir.path()).unwrap();
+    archive::unpack(&scene.path(name), dir.path()).unwrap();
     let encrypted = std::fs::read(dir.path().join("private.age")).unwrap();
     let packed = identities.decrypt(&encrypted, 1 << 30).unwrap();
-    pibench_vault::files::unpack(&packed).unwrap()
+    let mut files = archived::unpack(&packed).unwrap();
+    // By these it is known what it belongs to.
+    for name in ["key.age", "pack.toml"] {
+        let own = std::fs::read(dir.path().join(name)).unwrap();
+        assert_eq!(files.remove(name), Some(own));
+    }
+    files
 }
 
 /// The owner's own words are nobody's copy alone, and two wordings of a pair are of several.
@@ -832,9 +840,11 @@ fn a_folder_with_a_private_packs_files_or_a_private_key_is_not_packed_and_one_th
     let ana = std::fs::read_to_string(scene.path("ana")).unwrap();
     let body = "MC4CAQAwBQYDK2VwBCIEIAcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH";
     let pem = format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n");
+    let post_quantum = AGE[0].replace("KEY-1", "KEY-PQ-1");
     for (key, kind) in [
         (ana.as_str(), "OpenSSH"),
         (AGE[0], "age"),
+        (post_quantum.as_str(), "age"),
         (pem.as_str(), "PEM"),
     ] {
         scene.write("mine/notes.txt", &format!("For later:\n{key}\n"));
@@ -855,18 +865,14 @@ fn a_folder_with_a_private_packs_files_or_a_private_key_is_not_packed_and_one_th
 fn private_files_of_a_stranger_are_held_to_what_open_ones_are() {
     let scene = installed();
     let dir = scene.path("packs/clinic/1.0.0");
-    let sound = pibench_vault::files::unpack(&{
-        let mut identities = Identities::default();
-        identities.add(&scene.path("ana"), None).unwrap();
-        let encrypted = std::fs::read(dir.join("private.age")).unwrap();
-        identities.decrypt(&encrypted, 1 << 30).unwrap()
-    })
-    .unwrap();
+    // A folder as a stranger hands it over, and not one that was installed.
+    std::fs::remove_file(dir.join("pack.json")).unwrap();
+    let sound = opened(&scene, "clinic.pibench", "ana");
     let to = Recipient::read(scene.path("ana.pub").to_str().unwrap()).unwrap();
     let check = |name: Option<&str>, said: &str| {
         let mut files = sound.clone();
         files.extend(name.map(|name| (name.to_owned(), b"x".to_vec())));
-        for (name, bytes) in keyring::lock(&files, &to).unwrap() {
+        for (name, bytes) in keyring::lock(&files, MANIFEST.as_bytes(), &to).unwrap() {
             std::fs::write(dir.join(name), bytes).unwrap();
         }
         let output = scene.run(&["list", SUITE, "--identity", "ana"]);
@@ -883,10 +889,11 @@ fn private_files_of_a_stranger_are_held_to_what_open_ones_are() {
         Some("personas/law_trainee/persona.toml/x"),
         "stands below a file",
     );
-    for (name, bytes) in [
-        ("private.age", &b"rubbish"[..]),
-        ("private.age", b""),
-        ("key.age", b"rubbish"),
+    let no_age = "not encrypted as age does it";
+    for (name, bytes, said) in [
+        ("private.age", &b"rubbish"[..], no_age),
+        ("private.age", b"", no_age),
+        ("key.age", b"rubbish", "made beside another key.age"),
     ] {
         check(None, "");
         std::fs::write(dir.join(name), bytes).unwrap();
@@ -902,12 +909,127 @@ fn private_files_of_a_stranger_are_held_to_what_open_ones_are() {
         ];
         let output = scene.run(&run);
         assert_ne!(output.status.code(), Some(0), "{name}");
-        assert!(
-            stderr(&output).contains("not encrypted as age does it"),
-            "{}",
-            stderr(&output)
-        );
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
         assert!(!scene.path("run").exists(), "{name}");
+    }
+}
+
+/// An archive's files as anybody has them: what is encrypted stays so.
+fn take_apart(scene: &Scene, name: &str, to: &str) {
+    std::fs::create_dir(scene.path(to)).unwrap();
+    archive::unpack(&scene.path(name), &scene.path(to)).unwrap();
+}
+
+/// Eve can read a pack of her own and not Ana's. Ana can read both: she would keep what Ana's holds under the key of Eve's.
+#[test]
+fn private_files_are_taken_beside_the_key_and_the_name_that_they_were_made_for_and_beside_no_other()
+{
+    let scene = scene();
+    let pack = |folder: &str, out: &str, more: &[&str]| {
+        let args = ["pack", folder, "--out", out, "--recipient", "ana.pub"];
+        expect(&scene.run(&[&args[..], more].concat()), 0, &[]);
+        take_apart(&scene, out, &format!("parts/{out}"));
+    };
+    std::fs::create_dir(scene.path("parts")).unwrap();
+    pack("mine", "clinic.pibench", &[]);
+    copy(&scene.path("mine"), &scene.path("hers"));
+    scene.replace("hers/pack.toml", "clinic", "evil");
+    pack("hers", "evil.pibench", &["--recipient", "eve.pub"]);
+    let check = |said: &str, change: &dyn Fn(&Path)| {
+        let folder = scene.path("swapped");
+        copy(&scene.path("parts/evil.pibench"), &folder);
+        change(&folder);
+        let place = Utf8Path::from_path(&folder).unwrap();
+        let (contents, _) = Contents::of(place).unwrap();
+        let file = scene.path("swapped.pibench");
+        archive::write(&file, place, &contents, None).unwrap();
+        let ana = ["--identity", "ana"];
+        let install = ["pack", "install", "swapped.pibench", "--packs", "packs"];
+        let run = ["run", "swapped/suite.toml", "--out", "run"];
+        for command in [&install[..], &run] {
+            let output = scene.run(&[command, &ana].concat());
+            let is_taken = output.status.code() == Some(0);
+            assert_eq!(is_taken, said.is_empty(), "{}", stderr(&output));
+            assert!(stderr(&output).contains(said), "{}", stderr(&output));
+        }
+        assert_eq!(scene.path("run").exists(), said.is_empty());
+        assert_eq!(scene.path("packs/evil").exists(), said.is_empty());
+        std::fs::remove_file(file).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+    };
+    let swap = |names: &[&str], to: &Path| {
+        for name in names {
+            let of_ana = scene.path("parts/clinic.pibench").join(name);
+            std::fs::copy(of_ana, to.join(name)).unwrap();
+        }
+    };
+    check("made beside another key.age", &|to| {
+        swap(&["private.age"], to);
+    });
+    check("made beside another pack.toml", &|to| {
+        swap(&["private.age", "key.age"], to);
+    });
+    // Without any key its runs would lie open.
+    check("made beside another key.age", &|to| {
+        swap(&["private.age", "pack.toml"], to);
+        std::fs::remove_file(to.join("key.age")).unwrap();
+    });
+    // As packs were made that could be put together so.
+    let to = Recipient::read(scene.path("ana.pub").to_str().unwrap()).unwrap();
+    let packed = archived::pack(&opened(&scene, "clinic.pibench", "ana")).unwrap();
+    let early = people::encrypt(&packed, &to).unwrap();
+    check("does not say to which key.age it belongs", &|to| {
+        std::fs::write(to.join("private.age"), &early).unwrap();
+    });
+    // The twins: hers as she made it, and Ana's.
+    check("", &|_| {});
+    expect(&install(&scene, "ana"), 0, &[]);
+    plays(&scene, "own", &["--agent", "nop"]);
+}
+
+/// A run folder as it is before its first session, with a key.
+fn begun(scene: &Scene, name: &str, key: Option<&[u8]>) {
+    copy(&scene.path("run"), &scene.path(name));
+    let folder = scene.path(name);
+    for dir in ["journal", "blobs", "trajectories"] {
+        std::fs::remove_dir_all(folder.join(dir)).unwrap();
+        std::fs::create_dir(folder.join(dir)).unwrap();
+    }
+    for file in ["outline.json", "results.json", "seal.json", "timing.jsonl"] {
+        std::fs::remove_file(folder.join(file)).unwrap();
+    }
+    let kept = folder.join("key.age");
+    let changed = match key {
+        Some(key) => std::fs::write(kept, key),
+        None => std::fs::remove_file(kept),
+    };
+    changed.unwrap();
+}
+
+#[test]
+fn a_run_folder_with_another_key_than_its_packs_is_not_gone_on_with() {
+    let scene = installed();
+    plays(&scene, "run", &["--agent", "nop"]);
+    let both = ["ana.pub", "eve.pub"].into_iter().flat_map(|name| {
+        let path = scene.path(name);
+        Recipient::read(path.to_str().unwrap()).unwrap()
+    });
+    let both: Vec<Recipient> = both.collect();
+    let [(_, other), _] = keyring::lock(&Files::new(), b"", &both).unwrap();
+    let own = std::fs::read(scene.path("run/key.age")).unwrap();
+    for (name, key, is_own) in [
+        ("under-other", Some(&other), false),
+        ("in-clear", None, false),
+        ("under-own", Some(&own), true),
+    ] {
+        begun(&scene, name, key.map(Vec::as_slice));
+        let output = scene.run(&["run", "--resume", name, "--identity", "ana"]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code() == Some(0), is_own, "{name}: {said}");
+        let is_told = said.contains("its key.age is not that of");
+        assert_eq!(is_told, !is_own, "{name}: {said}");
+        let results = scene.path(name).join("results.json");
+        assert_eq!(results.exists(), is_own, "{name}");
     }
 }
 

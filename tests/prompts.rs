@@ -209,7 +209,7 @@ async fn a_grading_by_the_built_in_prompts_of_another_version_says_so() {
         let results = std::fs::read_to_string(scene.path(out).join("results.json")).unwrap();
         let results: Value = serde_json::from_str(&results).unwrap();
         expect(&scene.run(&["verify", out]), 0, &[]);
-        let said = String::from_utf8(output.stdout).unwrap() + &stderr(&output);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(&output);
         (flowed(&said), results["prompts_before"].clone())
     };
     let (said, same) = before("same", &[]);

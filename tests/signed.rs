@@ -175,6 +175,32 @@ fn a_signed_run_is_its_signers_and_one_that_was_changed_is_not_signed() {
 }
 
 #[test]
+fn a_run_of_which_a_blob_is_gone_or_changed_is_not_signed() {
+    let Some(scene) = signing() else { return };
+    scene.play("run", &["--session", "corrie-extension"]);
+    let blobs = std::fs::read_dir(scene.path("run/blobs")).unwrap();
+    let blob = blobs.map(|entry| entry.unwrap().path()).next().unwrap();
+    let was = std::fs::read(&blob).unwrap();
+    let refused = |what: &str| {
+        let output = scene.run(&["sign", "run", "--key", "ana"]);
+        let told = "sign run: run was changed since it was sealed (blobs/";
+        expect(&output, 3, &[told, what]);
+        assert!(!scene.path("run/seal.json.sig").exists(), "{what}");
+    };
+    std::fs::write(&blob, [&was[..], b" "].concat()).unwrap();
+    refused("it is not what its name says");
+    std::fs::remove_file(&blob).unwrap();
+    refused("it is gone");
+    std::fs::write(scene.path("elsewhere"), &was).unwrap();
+    std::os::unix::fs::symlink(scene.path("elsewhere"), &blob).unwrap();
+    refused("not a regular file");
+    std::fs::remove_file(&blob).unwrap();
+    std::fs::write(&blob, was).unwrap();
+    sign(&scene, "run", "ana");
+    assert_taken(&scene, "run", "ana");
+}
+
+#[test]
 fn a_run_that_is_gone_on_with_is_signed_by_nobody() {
     let Some(scene) = signing() else { return };
     scene.play("run", &["--session", "corrie-extension"]);

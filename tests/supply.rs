@@ -197,7 +197,33 @@ fn a_lock_holds_what_it_pins() {
     expect(&check("pack/grader.wasm"), 0, &[]);
     expect(&check("pack/app.wasm"), 0, &[]);
     scene.write("pack/pibench.lock", "version = 1\nplugins = []\n");
-    expect(&check("pack/grader.wasm"), 3, &["pibench.lock", "plugins"]);
+    expect(&check("pack/grader.wasm"), 3, &["pibench.lock", "line 2"]);
+}
+
+/// The first look at a stranger's plugin must not hang on what lies beside it, nor show what it leads to.
+#[test]
+fn a_strangers_lock_leads_to_no_other_file_and_is_no_pipe() {
+    let scene = pack();
+    let inspect = ["plugin", "inspect", "pack/grader.wasm"];
+    let lock = scene.path("pack/pibench.lock");
+    let secret = scene.write("secret", "sk-of-the-operator\n");
+    for target in [secret.as_path(), Path::new("/dev/zero")] {
+        symlink(target, &lock).unwrap();
+        let output = scene.run(&inspect);
+        expect(&output, 3, &["pack/pibench.lock: it is not a regular file"]);
+        std::fs::remove_file(&lock).unwrap();
+    }
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mkfifoat(rustix::fs::CWD, &lock, mode).unwrap();
+    expect(&scene.run(&inspect), 3, &["it is not a regular file"]);
+    std::fs::remove_file(&lock).unwrap();
+    std::fs::copy(&secret, &lock).unwrap();
+    let output = scene.run(&inspect);
+    expect(&output, 3, &["pack/pibench.lock: line "]);
+    assert!(!stderr(&output).contains("operator"), "{}", stderr(&output));
+    std::fs::remove_file(&lock).unwrap();
+    expect(&scene.run(&["plugin", "lock", "--plugins", "pack"]), 0, &[]);
+    expect(&scene.run(&inspect), 0, &[]);
 }
 
 #[test]

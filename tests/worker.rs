@@ -472,6 +472,7 @@ async fn what_is_told_of_a_stored_run_names_its_place_and_not_the_copy() {
     let scene = Scene::new();
     scene.play("stored/a", &["--agent", "nop", "--runs", "1"]);
     copy(&scene.path("stored/a"), &scene.path("b"));
+    copy(&scene.path("b"), &scene.path("stored/whole"));
     scene.write("stored/a/added", "later");
     let store = store(scene.path("stored"), "no such file").await;
     let uri = store.uri();
@@ -488,6 +489,17 @@ async fn what_is_told_of_a_stored_run_names_its_place_and_not_the_copy() {
         let told = "s3://runs/a was changed since it was sealed";
         let what_to_do = "`pibench-host verify s3://runs/a`";
         assert!(said.contains(told) && said.contains(what_to_do), "{said}");
+    }
+    // Who only asks how far it is does without its blobs, and misses none.
+    for (run, is_changed) in [("a", true), ("whole", false)] {
+        let place = format!("s3://runs/{run}");
+        let show = || scene.run_with(&["show", &place], &keys(&uri));
+        let output = tokio::task::block_in_place(show);
+        expect(&output, 0, &[]);
+        let said = flowed(&String::from_utf8_lossy(&output.stdout));
+        let told = said.contains(&format!("{place} was changed since it was sealed (added"));
+        assert_eq!(told, is_changed, "{said}");
+        assert!(is_changed || !said.contains("was changed"), "{said}");
     }
 }
 

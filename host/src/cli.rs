@@ -139,7 +139,8 @@ pub enum Command {
     /// Make, build, test and look at plugins: for those who write them.
     Plugin(PluginArgs),
     /// Run a command that sees one folder, the system's programs and its own installation, and nothing else of the machine: as
-    /// `run` does with agents. For an agent of yours beside `serve`.
+    /// `run` does with agents. For an agent of yours beside `serve`. It reads and writes the terminal, but does not hold it: Ctrl-C
+    /// kills it with all that it started, and /dev/tty, Ctrl-Z and a shell's job control are not there.
     Confine(ConfineArgs),
     /// Print a script that completes command lines, for a shell to load.
     Completions { shell: Shell },
@@ -169,7 +170,7 @@ pub struct ConfineArgs {
     #[arg(long, value_name = "PATH")]
     pub read: Vec<String>,
     /// A folder of which it is shown nothing: what would show it is refused (may be repeated). Suites, personas and runs in its
-    /// workspace, in the working directory, beside its program and in what --read names are hidden by themselves.
+    /// workspace, beside its program and in what --read names are hidden by themselves.
     #[arg(long, value_name = "DIR")]
     pub hide: Vec<Utf8PathBuf>,
     /// The program and its arguments.
@@ -363,6 +364,9 @@ pub struct RunArgs {
     /// Ask no model anything before the first session.
     #[arg(long)]
     pub no_preflight: bool,
+    /// Take what the run's record says of servers, keys and programs for your own word, where nobody with your cache said it before.
+    #[arg(long)]
+    pub trust_record: bool,
     #[command(flatten)]
     pub tape: TapeArgs,
     // Not as documentation, which would take the angles for markup.
@@ -839,6 +843,9 @@ pub struct GradeArgs {
     /// Episodes graded at the same time. Default: the number of processors.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub jobs: Option<u32>,
+    /// Take what the run's record says of servers, keys and programs for your own word, where nobody with your cache said it before.
+    #[arg(long)]
+    pub trust_record: bool,
     #[command(flatten)]
     pub tape: TapeArgs,
     /// Print the results as one JSON object on stdout; talk goes to stderr.
@@ -895,6 +902,9 @@ pub struct AuditArgs {
     /// The folder of prompts of runs that were played by own ones, where it is elsewhere than when they were played.
     #[arg(long, value_name = "DIR")]
     pub prompts: Option<Utf8PathBuf>,
+    /// Take what the run's record says of servers, keys and programs for your own word, where nobody with your cache said it before.
+    #[arg(long)]
+    pub trust_record: bool,
     #[command(flatten)]
     pub tape: TapeArgs,
     /// Print one JSON list.

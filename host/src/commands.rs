@@ -343,6 +343,7 @@ fn embedded_suite() -> Result<Utf8PathBuf, Failure> {
 /// The suite that the command line names, with what it puts in the place of its settings; else every problem of it.
 fn load_suite(args: &SettingArgs) -> Result<Suite, Failure> {
     let path = args.suite.clone().map_or_else(embedded_suite, Ok)?;
+    pack::check_unchanged(&path)?;
     let mut assigned = asking::assignments(args, &path)?;
     assigned.extend(args.assignments());
     let mut suite = load(&machine()?, &path, &assigned)?;

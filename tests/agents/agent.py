@@ -356,6 +356,32 @@ def leaks(session, message):
     os._exit(1)
 
 
+def tells(session, message):
+    """Tells what it was given in each way that it has: in pieces, thoughts, a plan, calls and what they gave, and the request for a
+    permission. For `tells-file` it has a file written that holds it."""
+    wire, key = session.wire, os.environ["OWN_KEY"]
+    if DEED == "tells-file":
+        path = f"{session.cwd}/own.md"
+        wire.ask("fs/write_text_file", {"sessionId": session.id, "path": path, "content": key})
+        read = wire.ask("fs/read_text_file", {"sessionId": session.id, "path": path})
+        session.say("Done." if read["result"]["content"] == key else "It is another.")
+        return
+    session.say(f"It is {key[:9]}")
+    session.say(f"{key[9:]}. ")
+    wire.say(session.id, f"I think of {key}.", "agent_thought_chunk")
+    wire.update(session.id, "plan", entries=[{"content": f"Use {key}", "priority": "high", "status": "pending"}])
+    session.shell("env")
+    given = {"variables": {key: [key]}, "as text": json.dumps({"key": key})}
+    wire.update(session.id, "tool_call", toolCallId="own", title=f"Send {key}", kind="other", rawInput=given)
+    # The key is where a long result is cut.
+    text = [{"type": "content", "content": {"type": "text", "text": "x" * 15_990 + key + "x" * 100}}]
+    wire.update(session.id, "tool_call_update", toolCallId="own", status="failed", content=text)
+    call = {"toolCallId": "asks", "title": f"Tell {key}", "kind": "edit", "locations": [{"path": f"/etc/{key}"}]}
+    options = [{"optionId": "no", "name": f"Keep {key}", "kind": "reject_once"}]
+    wire.ask("session/request_permission", {"sessionId": session.id, "toolCall": call, "options": options})
+    session.say(f"It was {key}.")
+
+
 def late(session, message):
     """Goes on after its turn: with calls, words and a process."""
     subprocess.Popen(["sleep", "987654"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::output::print_json;
 use super::publish::refuse_in_clear;
 use super::stored;
-use super::{machine, runtime};
+use super::{machine, pack, runtime};
 use crate::cli::AuditArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
@@ -27,6 +27,7 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
         return Err(anyhow!("audit by `{lexical}`: want a model")).or_exit(Exit::Usage);
     }
     let runs = runs(&args.runs)?;
+    runs.iter().try_for_each(|run| pack::check_suite_of(run))?;
     if let Some(sheet) = &args.sheet {
         return write_sheet(&runs, args, sheet);
     }
@@ -41,6 +42,7 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
                 judge,
                 answers: &args.tape.answers(),
                 again: at + nth > 0,
+                trusts_record: args.trust_record,
             };
             Ok(reopen_by(&machine()?, run, purpose, places(args))?)
         };

@@ -5,7 +5,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::run::show;
-use super::{finished, look, machine, runtime};
+use super::{finished, look, machine, pack, runtime};
 use crate::cli::GradeArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{Grading, regrade};
@@ -16,12 +16,17 @@ use pibench_suite::load::Assignment;
 
 /// Grades a run folder into another.
 pub(super) fn grade(args: &GradeArgs) -> Result<Exit, Failure> {
+    match &args.suite {
+        Some(suite) => pack::check_unchanged(suite)?,
+        None => pack::check_suite_of(&args.run)?,
+    }
     let by = Grading {
         suite: args.suite.as_deref(),
         chosen: &chosen(args),
         plugins: args.plugins.as_deref(),
         prompts: args.prompts.as_deref(),
         answers: args.tape.answers(),
+        trusts_record: args.trust_record,
     };
     let (played, plan) = regrade(&machine()?, &args.run, &args.out, &by)?;
     let (_, manifest) = RunFolder::read(plan.folder.root()).or_exit(Exit::Io)?;
@@ -59,7 +64,8 @@ pub(super) fn grade(args: &GradeArgs) -> Result<Exit, Failure> {
     plan.folder.put_results(&results).or_exit(Exit::Io)?;
     show(&results, args.json, plan.folder.root())?;
     for reason in &broken {
-        pibench_report::tell!("error: failed to {reason}");
+        // A server's words may stand in it.
+        pibench_report::tell!("error: failed to {}", escape::line(reason));
     }
     if !broken.is_empty() {
         pibench_report::tell!("Go on with the same command.");

@@ -2,6 +2,7 @@
 
 mod diff;
 mod draft;
+mod held;
 mod install;
 mod list;
 mod make;
@@ -10,6 +11,7 @@ mod stranger;
 mod write;
 
 pub(super) use draft::problems;
+pub(super) use held::{check_suite_of, check_unchanged};
 pub(super) use install::check_digest;
 
 use std::path::PathBuf;

@@ -13,7 +13,7 @@ use anyhow::anyhow;
 use camino::Utf8Path;
 use tracing::level_filters::LevelFilter;
 
-use super::{asking, load_suite, machine, part, runtime};
+use super::{asking, load_suite, machine, pack, part, runtime};
 use crate::cli::{GRACE, RunArgs};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::near::did_you_mean;
@@ -49,7 +49,7 @@ fn dispatch(args: &RunArgs) -> Result<Exit, Failure> {
         if let Some(several) = several::resume(dir, args)? {
             return several.play(args);
         }
-        (resume(dir, args)?, true)
+        (resume(dir, args, false)?, true)
     } else {
         let suite = load_wanted(args)?;
         let agents = agents(&suite)?;
@@ -78,7 +78,7 @@ pub(super) fn plan_of(args: &RunArgs) -> Result<(Plan, bool), Failure> {
     let args = &part::place(args)?;
     again::refuse_suite(args)?;
     match &args.resume {
-        Some(dir) => Ok((resume(dir, args)?, true)),
+        Some(dir) => Ok((resume(dir, args, false)?, true)),
         None => begin(&load_wanted(args)?, args),
     }
 }
@@ -88,8 +88,8 @@ fn begin(suite: &Suite, args: &RunArgs) -> Result<(Plan, bool), Failure> {
     let (machine, wanted) = (machine()?, wanted(args)?);
     part::clear_blank(args, args.out.as_deref())?;
     if let Some(out) = part::begun(args) {
-        same_plan(&machine, suite, &wanted, &suite.agent, out)?;
-        return Ok((resume(out, args)?, true));
+        let is_said = same_plan(&machine, suite, &wanted, &suite.agent, out)?;
+        return Ok((resume(out, args, is_said)?, true));
     }
     let seat = Seat {
         agent: suite.agent.clone(),
@@ -100,16 +100,13 @@ fn begin(suite: &Suite, args: &RunArgs) -> Result<(Plan, bool), Failure> {
     Ok((plan, false))
 }
 
-fn resume(dir: &Utf8Path, args: &RunArgs) -> Result<Plan, Failure> {
+/// `is_said`: this command says of servers, keys and programs what the record says.
+fn resume(dir: &Utf8Path, args: &RunArgs, is_said: bool) -> Result<Plan, Failure> {
+    pack::check_suite_of(dir)?;
+    let how = going_on(args, false, is_said);
+    let (machine, playing) = (machine()?, open_playing(args)?);
     let answers = args.tape.answers();
-    let how = going_on(args, false);
-    Ok(go_on(
-        &machine()?,
-        dir,
-        answers,
-        &open_playing(args)?,
-        &how,
-    )?)
+    Ok(go_on(&machine, dir, answers, &playing, &how)?)
 }
 
 /// What the command line asks of a run beside its suite's settings.
@@ -144,14 +141,15 @@ fn open_playing(args: &RunArgs) -> Result<Playing, Failure> {
     })
 }
 
-/// `beside`: as one of several.
-fn going_on(args: &RunArgs, beside: bool) -> GoingOn {
+/// `beside`: as one of several. `is_said`: as of `resume`.
+fn going_on(args: &RunArgs, beside: bool, is_said: bool) -> GoingOn {
     GoingOn {
         jobs: args.settings.jobs,
         memory: args.settings.memory,
         max_cost: args.max_cost,
         preflight: !args.no_preflight,
         beside,
+        trusts_record: is_said || args.trust_record,
     }
 }
 

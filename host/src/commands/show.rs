@@ -45,7 +45,7 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
     if looks_once {
         for run in read(&dirs, Instant::now() + BEGINNING)? {
             println!("{}", name(&state(&run)));
-            say_changed(&run);
+            say_changed(&run, stored);
         }
         return Ok(Exit::Complete);
     }
@@ -92,7 +92,7 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
         [(_, one)] => println!("{}", table::results(one)),
         all => println!("{}", table::agents(all)),
     }
-    ended.iter().for_each(say_changed);
+    ended.iter().for_each(|run| say_changed(run, stored));
     // Nobody goes on with what another program played.
     let is_open = |run: &&RunRecord| !run.complete && !run.results.imported;
     if let Some(cut) = ended.iter().find(is_open) {
@@ -106,9 +106,15 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
 }
 
 /// Says of a run that has ended whether its scores are those that it ended with. One that somebody works on is not looked at.
-fn say_changed(run: &RunRecord) {
+fn say_changed(run: &RunRecord, stored: &Stored) {
+    // The copy of a stored run has none of its blobs.
+    let changed = if stored.is_empty() {
+        RunFolder::changed_since_sealed
+    } else {
+        RunFolder::changed_but_for_blobs
+    };
     if run.ended
-        && let Ok(Some(changed)) = RunFolder::changed_since_sealed(&run.dir)
+        && let Ok(Some(changed)) = changed(&run.dir)
     {
         println!("{}", paragraph(&name(&changed)));
     }

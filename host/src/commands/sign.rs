@@ -19,8 +19,8 @@ pub(super) fn sign(args: &SignArgs) -> Result<Exit, Failure> {
     } = args;
     let thing = Thing::at(thing)?;
     if let Thing::Run(path) = &thing {
-        // Who signs a run says that it is what was played: nothing is signed that is known to be changed.
-        let changed = RunFolder::changed_since_sealed(path.as_std_path());
+        // Who signs a run says that it is what was played: nothing is signed that is changed, a byte of a blob included.
+        let changed = RunFolder::changed_to_the_byte(path.as_std_path());
         if let Some(changed) = changed.or_exit(Exit::InvalidInput)? {
             return Err(anyhow!("sign {path}: {changed}")).or_exit(Exit::InvalidInput);
         }

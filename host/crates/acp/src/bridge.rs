@@ -27,16 +27,47 @@ pub fn bridge() -> io::Result<PathBuf> {
     Ok(PLACE.get_or_init(|| place).clone())
 }
 
-/// This program as it would be seen among the system's programs or with an installation; None where it is not seen, or nothing
-/// is hidden in it.
-pub(super) fn seen(system: &[&str], read: &[PathBuf]) -> Option<PathBuf> {
-    MADE.get()?;
-    let program = std::env::current_exe().and_then(|path| path.canonicalize());
-    let program = program.ok()?;
-    let is_seen = |folder: &Path| program.starts_with(folder);
-    let mut shown = system
-        .iter()
-        .map(Path::new)
-        .chain(read.iter().map(PathBuf::as_path));
-    shown.any(is_seen).then_some(program)
+/// The places at which this program would be seen among the system's programs or with an installation; none where nothing is
+/// hidden in it.
+pub(super) fn seen(system: &[&str], read: &[PathBuf]) -> Vec<PathBuf> {
+    let program = MADE.get().and_then(|_| std::env::current_exe().ok());
+    let program = program.and_then(|path| path.canonicalize().ok());
+    program.map_or_else(Vec::new, |program| places(&program, system, read))
+}
+
+/// The same of a program without links. What is shown by a link shows it at another place.
+fn places(program: &Path, system: &[&str], read: &[PathBuf]) -> Vec<PathBuf> {
+    let is_system = system.iter().any(|folder| program.starts_with(folder));
+    let of_system = is_system.then(|| program.to_owned());
+    let of_read = read.iter().filter_map(|shown| {
+        let real = shown.canonicalize().ok()?;
+        let below = program.strip_prefix(real).ok()?;
+        Some(shown.iter().chain(below).collect::<PathBuf>())
+    });
+    of_system.into_iter().chain(of_read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_found_where_a_link_shows_it_and_nowhere_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = &dir.path().canonicalize().unwrap();
+        let program = dir.join("real/bin/host");
+        for folder in ["real/bin", "other"] {
+            std::fs::create_dir_all(dir.join(folder)).unwrap();
+        }
+        std::fs::write(&program, "").unwrap();
+        std::os::unix::fs::symlink("real", dir.join("link")).unwrap();
+        let read = ["real", "link", "link/bin/host", "other"].map(|path| dir.join(path));
+        let link = dir.join("link/bin/host");
+        assert_eq!(
+            places(&program, &["/usr"], &read),
+            [program.clone(), link.clone(), link]
+        );
+        let system = dir.to_str().unwrap();
+        assert_eq!(places(&program, &[system], &[]), [program]);
+    }
 }

@@ -134,7 +134,8 @@ pub fn probe(path: &OsStr) -> Result<Confinement, NotConfined> {
     Err(NotConfined(refusal))
 }
 
-/// A command line of the operator's, confined to one folder, which it finds as the workspace; its terminal stays its own.
+/// A command line of the operator's, confined to one folder, which it finds as the workspace. It reads and writes the terminal
+/// where it is started in one, and does not hold it.
 pub fn confine_command(
     confinement: &Confinement,
     installation: &Installation,
@@ -193,7 +194,7 @@ impl Launch {
                 &inside,
                 home.as_deref(),
             );
-            command.args(["--new-session", "--", "/bin/sh", "-c", BOUNDED]);
+            command.args(["--", "/bin/sh", "-c", BOUNDED]);
             command.arg(FILE_BLOCKS.to_string());
             command.arg(&installation.program);
             command
@@ -230,7 +231,8 @@ fn bubblewrap(confinement: &Confinement) -> Command {
     if confinement.own_user {
         command.args(["--unshare-user", "--uid", "1000", "--gid", "1000"]);
     }
-    command.args(["--die-with-parent", "--cap-drop", "ALL"]);
+    // Whoever shares the terminal of a shell can type into it. Ctrl-C reaches bubblewrap alone, and all of it ends with that.
+    command.args(["--new-session", "--die-with-parent", "--cap-drop", "ALL"]);
     for folder in SYSTEM {
         // Of a merged system all but the first are links.
         match std::fs::read_link(folder) {
@@ -264,7 +266,7 @@ fn show(
         bind(command, "--ro-bind", path);
     }
     // It carries a suite with all that is hidden in it.
-    if let Some(program) = seen(&SYSTEM, &installation.read) {
+    for program in seen(&SYSTEM, &installation.read) {
         command.args(["--ro-bind", "/dev/null"]).arg(program);
     }
     command.arg("--bind").arg(workspace).arg(WORKSPACE);
@@ -328,6 +330,7 @@ mod tests {
                 .any(|words| words == ["--ro-bind", "/opt/agent", "/opt/agent"])
         );
         assert!(all.ends_with(&[OsStr::new("--"), OsStr::new("/bin/true"), OsStr::new("x")]));
+        assert!(all.contains(&OsStr::new("--new-session")));
         assert!(!format!("{all:?}").contains("secret-of-a-test"));
         assert!(
             command

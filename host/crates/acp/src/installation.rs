@@ -6,6 +6,8 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use super::hidden::{Hidden, Shows};
+
 /// Folders of the system, which every agent can read.
 pub(super) const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/lib64"];
 
@@ -17,15 +19,6 @@ const STEPS: usize = 16;
 
 /// Bytes of a script's first line.
 const FIRST_LINE: u64 = 256;
-
-/// What no agent may see: the run folder, the suite, the home of the operator as a whole.
-#[derive(Debug, Clone, Default)]
-pub struct Hidden {
-    /// Nothing that holds one of these is shown, nor anything in it.
-    pub folders: Vec<PathBuf>,
-    /// Not shown as a whole; what is in it may be.
-    pub homes: Vec<PathBuf>,
-}
 
 /// An agent's program, as it is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,28 +39,13 @@ pub enum NotFound {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("show {} to the agent: it would see {} with it, which is hidden from it", path.display(), hidden.display())]
-    Shows { path: PathBuf, hidden: PathBuf },
+    #[error("{0}; move what the agent is made of away from it, or name less of it under `read`")]
+    Shows(Shows),
 }
 
-impl Hidden {
-    /// What of the hidden would be seen with this; None where it can be shown.
-    fn seen_with(&self, path: &Path) -> Option<&PathBuf> {
-        let folder = |hidden: &&PathBuf| hidden.starts_with(path) || path.starts_with(hidden);
-        let home = |home: &&PathBuf| home.starts_with(path);
-        let folders = self.folders.iter().find(folder);
-        folders.or_else(|| self.homes.iter().find(home))
-    }
-
-    /// Refuses what would show something of the hidden.
-    pub fn check(&self, path: &Path) -> Result<(), NotFound> {
-        match self.seen_with(path) {
-            Some(hidden) => Err(NotFound::Shows {
-                path: path.to_owned(),
-                hidden: hidden.clone(),
-            }),
-            None => Ok(()),
-        }
+impl From<Shows> for NotFound {
+    fn from(shows: Shows) -> Self {
+        Self::Shows(shows)
     }
 }
 
@@ -84,7 +62,7 @@ impl Installation {
         let name = command.first().map_or("", String::as_str);
         let program = program(name, path, here)?;
         for folder in SYSTEM {
-            hidden.check(Path::new(folder))?;
+            hidden.check_system(Path::new(folder))?;
         }
         let mut shown = BTreeSet::new();
         add_program(&program, path, here, hidden, &mut shown)?;
@@ -205,7 +183,7 @@ fn add_file(file: &Path, hidden: &Hidden, shown: &mut BTreeSet<PathBuf>) -> Resu
     }
     let around = around.into_iter().filter(|path| path.exists());
     let around: Vec<PathBuf> = around
-        .filter(|path| hidden.seen_with(path).is_none())
+        .filter(|path| shown.contains(path) || hidden.seen_with(path).is_none())
         .collect();
     let covered = around.iter().any(|path| file.starts_with(path));
     shown.extend(around);
@@ -277,6 +255,7 @@ mod tests {
         let hidden = Hidden {
             folders: hidden.iter().map(|name| home.join(name)).collect(),
             homes: vec![home.to_owned()],
+            tasks: true,
         };
         Installation::find(&command, &[], home.join(path).as_os_str(), home, &hidden)
     }
@@ -330,8 +309,27 @@ mod tests {
         let found = find(home, &["python", "other/agent.py"], "bin", &["runs"]).unwrap();
         assert_eq!(found.read, [home.join("bin"), home.join("other")]);
         let refused = find(home, &["python", "runs/agent.py"], "bin", &["runs"]).unwrap_err();
-        assert!(matches!(refused, NotFound::Shows { .. }), "{refused}");
+        assert!(matches!(refused, NotFound::Shows(_)), "{refused}");
         let missing = find(home, &["nobody"], "bin", &[]).unwrap_err();
         assert!(matches!(missing, NotFound::Program(_)), "{missing}");
+    }
+    #[test]
+    fn a_file_by_a_link_to_its_folder_is_shown_alone_beside_what_is_hidden_and_a_program_of_path_beside_a_run()
+     {
+        let home = tempfile::tempdir().unwrap();
+        let home = &home.path().canonicalize().unwrap();
+        script(&home.join("real/agent.py"), "");
+        script(&home.join("real/suite/x"), "");
+        script(&home.join("tools/python"), "\x7fELF");
+        symlink("real", home.join("link")).unwrap();
+        let words = ["python", "link/agent.py"];
+        let found = |hidden: &[&str]| find(home, &words, "tools", hidden).unwrap().read;
+        assert_eq!(found(&[]), [home.join("link"), home.join("tools")]);
+        let alone = home.join("link/agent.py");
+        assert_eq!(found(&["real/suite"]), [alone, home.join("tools")]);
+        for name in ["manifest.json", "outline.json"] {
+            script(&home.join("tools/run").join(name), "");
+        }
+        assert_eq!(found(&[]), [home.join("link"), home.join("tools/python")]);
     }
 }

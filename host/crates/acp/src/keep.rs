@@ -3,7 +3,7 @@
 //! into by itself.
 
 use std::fs;
-use std::io::{ErrorKind, Result};
+use std::io::{ErrorKind, Result, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -48,7 +48,9 @@ impl Keep {
     /// Notes the session that is played from here on.
     pub fn put(&self, session: &KeptSession) -> Result<()> {
         fs::create_dir_all(&self.0)?;
-        fs::write(self.note(), serde_json::to_vec(session)?)
+        // A link there is not written through.
+        let _ = fs::remove_file(self.note());
+        fs::File::create_new(self.note())?.write_all(&serde_json::to_vec(session)?)
     }
 
     /// The session that was played, where what the agent was told first is this.

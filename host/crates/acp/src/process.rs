@@ -28,9 +28,9 @@ const QUEUE: usize = 64 << 20;
 /// Bytes that are read at once.
 const CHUNK: usize = 16 << 10;
 
-/// Bytes that are kept of what it wrote to standard error last: far more than is told of it, so that no secret is cut in two
-/// there.
-const LAST_WORDS: usize = 16 << 10;
+/// Bytes that are kept of what it wrote to standard error last: the longest value that a variable can have, and far more than is
+/// told of it.
+const LAST_WORDS: usize = (128 + 16) << 10;
 
 /// How long it may take to end by itself when nobody speaks to it any more.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -253,9 +253,20 @@ impl Process {
 
     /// What it wrote to standard error last, in one line of bounded length, without its secrets.
     pub fn last_words(&mut self, secrets: &Secrets) -> String {
-        self.hear_last_words();
-        // Before anything is taken away of it: a part of a secret would not be known.
-        let text = secrets.cut(String::from_utf8_lossy(&self.last_words).into_owned());
+        // All that waits in the pipe: what is told ends where its last write did.
+        for _ in 0..=LAST_WORDS / CHUNK {
+            self.hear_last_words();
+        }
+        // Before it is shortened: a part of a secret would not be known. What is kept may itself begin within one, and end in one
+        // while more is written.
+        let mut kept: &[u8] = &self.last_words;
+        if kept.len() >= LAST_WORDS {
+            kept = secrets.without_torn_start(kept);
+        }
+        if self.stderr.is_some() {
+            kept = secrets.without_torn_end(kept);
+        }
+        let text = secrets.cut(String::from_utf8_lossy(kept).into_owned());
         let lines: Vec<&str> = text
             .lines()
             .map(str::trim)
@@ -381,6 +392,23 @@ mod tests {
         assert!(told.starts_with("[KEY]000"), "{told}");
         let told = process.last_words(&Secrets::default());
         assert!(told.starts_with("-of-a-test0"), "{told}");
+    }
+
+    /// As a key in JSON, which is so much longer than its name that what is left of the first one would be told.
+    #[tokio::test]
+    async fn last_words_that_begin_within_a_long_secret_are_told_without_its_end() {
+        let secret = format!("<{}>", "secret".repeat(500));
+        let secrets = Secrets::new([("KEY", secret.as_str())]);
+        let line =
+            format!("for i in $(seq 60); do printf '{secret}' >&2; done; printf ' oh no' >&2");
+        let mut process = shell(&line);
+        assert_eq!(process.next().await.unwrap(), Event::Closed);
+        process.status().await.unwrap();
+        let told = process.last_words(&secrets);
+        assert!(told.ends_with("[KEY][KEY] oh no"), "{told}");
+        assert!(!told.contains("secret"), "{told}");
+        let told = process.last_words(&Secrets::default());
+        assert!(told.contains("secret"), "{told}");
     }
 
     /// As bubblewrap has it, the child is killed when the thread ends that started it.

@@ -621,7 +621,7 @@ mod tests {
     fn a_report_lies_where_it_lay_whatever_else_stands_there() {
         let [one, two] = ["a".repeat(64), "b".repeat(64)];
         let own = "a".repeat(12);
-        assert_eq!(names_of(&[&one]), [own.clone()]);
+        assert_eq!(names_of(&[&one]), std::slice::from_ref(&own));
         assert_eq!(names_of(&[&two, &one]), ["b".repeat(12), own.clone()]);
         // Seals that begin alike, and one twice.
         let alike = format!("{}c", "a".repeat(63));

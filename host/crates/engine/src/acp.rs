@@ -62,7 +62,7 @@ async fn play(
     token: String,
     folder: &RunFolder,
 ) {
-    let desk = Desk::new(outside, prepared.tools);
+    let desk = Desk::new(outside, prepared.tools, prepared.launch.secrets.clone());
     let url = format!("http://{}/mcp", door.address());
     let steer = Steer {
         prepared,
@@ -97,7 +97,8 @@ pub async fn greet(prepared: &Prepared) -> Result<u64, ModelError> {
         .outside()
         .ok_or_else(|| broken("its other half is taken".into()))?;
     let url = format!("http://{}/mcp", door.address());
-    let served = serve::http(Desk::new(outside, prepared.tools), door, token.clone());
+    let desk = Desk::new(outside, prepared.tools, prepared.launch.secrets.clone());
+    let served = serve::http(desk, door, token.clone());
     tokio::select! {
         () = served => Err(broken("its server ended".into())),
         started = Running::start(prepared, (&url, &token), None) => {

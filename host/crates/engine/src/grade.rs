@@ -148,9 +148,7 @@ impl<'a> Episode<'a> {
         for (at, event) in std::mem::take(&mut self.events).iter().enumerate() {
             let known = done.get(at);
             let graded = self.event(event, known).await?;
-            if let Some(problem) = self.replay.problems.first() {
-                return Err(self.record(problem));
-            }
+            self.check_sound()?;
             if known.is_none() {
                 journal.append(&graded)?;
             }
@@ -161,6 +159,8 @@ impl<'a> Episode<'a> {
     /// The line with its verdicts made anew, or as it is `known` from a grading that was cut off.
     async fn event(&mut self, event: &Event, known: Option<&Event>) -> Result<Event, EpisodeError> {
         self.replay.follow(event)?;
+        // Before anything is made of the line, which may be a stranger's.
+        self.check_sound()?;
         Ok(match event {
             Event::EpisodeStarted(recorded) => {
                 let mut started = episode::started(self.plan, self.persona, self.run);
@@ -275,6 +275,11 @@ impl<'a> Episode<'a> {
         let Some(ended) = self.replay.end() else {
             return Ok(finished.clone());
         };
+        let (open, session) = (&ended.session.id, &finished.session);
+        if session != open {
+            let reason = format!("session {session:?} ends, and `{open}` is the one that is open");
+            return Err(self.record(&reason));
+        }
         self.at += 1;
         let tracker = tracker(self.plan, ended.session, &ended.record.turns);
         let tracker = tracker.map_err(|error| {
@@ -311,6 +316,14 @@ impl<'a> Episode<'a> {
         // Nobody may be listening.
         let _ = self.progress.send(ended);
         Ok(graded)
+    }
+
+    /// What does not follow from the record is graded no further.
+    fn check_sound(&self) -> Result<(), EpisodeError> {
+        match self.replay.problems.first() {
+            None => Ok(()),
+            Some(problem) => Err(self.record(problem)),
+        }
     }
 
     fn spot<'s>(&'s self, session: &'s str) -> Spot<'s> {

@@ -25,6 +25,7 @@ use tracing_subscriber::{Layer, fmt, registry};
 
 use pibench_model::collector::Collector;
 use pibench_model::told::MESSAGES;
+use pibench_record::foreign::open_end;
 use pibench_vault::keyring;
 use spans::Spans;
 
@@ -51,8 +52,7 @@ impl Log {
         let lines = if level == LevelFilter::OFF {
             None
         } else {
-            let path = folder.join(FILE);
-            let file = File::options().append(true).create(true).open(path)?;
+            let file = open_end(&folder.join(FILE))?;
             let is_private = keyring::is_private(folder);
             Some(Lines { file, is_private }.with_filter(ours(level)))
         };

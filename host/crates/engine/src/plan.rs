@@ -12,6 +12,7 @@ mod regrade;
 mod reopen;
 mod resolve;
 mod shared;
+mod whose;
 
 pub use answers::{Answers, is_private};
 pub(crate) use cast::UNKNOWN;

@@ -125,8 +125,8 @@ mod tests {
         let lines: String = lines.collect();
         std::fs::write(dir.path().join("timing.jsonl"), lines).unwrap();
         let timed = Timed::from([("one".to_owned(), vec![false; 2])]);
-        let times = Times::of(dir.path(), BTreeMap::from([(("ana".to_owned(), 1), timed)]));
-        (times.problems(), times.notes())
+        let found = Times::of(dir.path(), BTreeMap::from([(("ana".to_owned(), 1), timed)]));
+        (found.problems(), found.notes())
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub struct Limits {
     pub connections_of_address: usize,
     /// KiB of one request.
     pub request_kib: u32,
-    /// MiB of all requests that are being read.
+    /// MiB of all requests that are being read. A submitter has a share of it.
     pub requests_mib: u32,
     /// Wrong tokens that an address may show in a minute before it is sent away at once.
     pub guesses_a_minute: u32,
@@ -142,9 +142,11 @@ pub struct Quotas {
     pub episodes_at_once: u32,
     /// Runs that are not finished.
     pub open_runs: u32,
+    /// Runs that are begun, whatever becomes of them.
+    pub runs_a_day: u32,
     /// Messages of the user that are answered.
     pub turns_a_day: u32,
-    /// Of requests and answers together.
+    /// Of requests and answers together; of requests as they come, those that are refused too.
     pub megabytes_a_day: u32,
     /// Of all that is kept of the submitter's runs.
     pub disk_megabytes: u32,
@@ -169,6 +171,7 @@ impl Default for Quotas {
             episodes_a_day: 50,
             episodes_at_once: 8,
             open_runs: 4,
+            runs_a_day: 200,
             turns_a_day: 5000,
             megabytes_a_day: 1000,
             disk_megabytes: 5000,
@@ -189,6 +192,7 @@ impl Quotas {
             episodes_a_day,
             episodes_at_once,
             open_runs,
+            runs_a_day,
             turns_a_day,
             megabytes_a_day,
             disk_megabytes,
@@ -204,6 +208,7 @@ impl Quotas {
             ("episodes_a_day", episodes_a_day, some),
             ("episodes_at_once", episodes_at_once, some),
             ("open_runs", open_runs, some),
+            ("runs_a_day", runs_a_day, some),
             ("turns_a_day", turns_a_day, some),
             ("megabytes_a_day", megabytes_a_day, some),
             ("disk_megabytes", disk_megabytes, some),
@@ -233,6 +238,7 @@ pub struct SomeQuotas {
     episodes_a_day: Option<u32>,
     episodes_at_once: Option<u32>,
     open_runs: Option<u32>,
+    runs_a_day: Option<u32>,
     turns_a_day: Option<u32>,
     megabytes_a_day: Option<u32>,
     disk_megabytes: Option<u32>,
@@ -251,6 +257,7 @@ impl SomeQuotas {
             episodes_a_day,
             episodes_at_once,
             open_runs,
+            runs_a_day,
             turns_a_day,
             megabytes_a_day,
             disk_megabytes,
@@ -265,6 +272,7 @@ impl SomeQuotas {
             episodes_a_day: episodes_a_day.unwrap_or(all.episodes_a_day),
             episodes_at_once: episodes_at_once.unwrap_or(all.episodes_at_once),
             open_runs: open_runs.unwrap_or(all.open_runs),
+            runs_a_day: runs_a_day.unwrap_or(all.runs_a_day),
             turns_a_day: turns_a_day.unwrap_or(all.turns_a_day),
             megabytes_a_day: megabytes_a_day.unwrap_or(all.megabytes_a_day),
             disk_megabytes: disk_megabytes.unwrap_or(all.disk_megabytes),
@@ -443,6 +451,7 @@ mod tests {
             "episodes_a_day",
             "episodes_at_once",
             "open_runs",
+            "runs_a_day",
             "turns_a_day",
             "megabytes_a_day",
             "disk_megabytes",

@@ -14,10 +14,12 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout_at};
 
 use crate::config::{HubFile, Quotas};
+use crate::disk::{Disk, Look};
 use crate::finish::{FinishError, Places, Signer, finish, size};
 use crate::ledger::{Episode, EpisodeState, Ledger, LedgerError, Run, RunState, Spot};
 use crate::pace::{Guesses, Pace};
 use crate::preflight::{PreflightError, preflight};
+use crate::room::Room;
 use crate::seat::Seat;
 use pibench_engine::plan::{Machine, Paid, PlanError, Shared};
 use pibench_engine::serve::{Endpoint, Service};
@@ -37,9 +39,6 @@ const AFTER_TROUBLE: Duration = Duration::from_secs(30);
 
 /// How old a measure of a submitter's disk space may be, in an episode.
 const MEASURED: Duration = Duration::from_mins(1);
-
-/// A measure that is as good as a new one: a flood of requests is not a flood of walks over the disk.
-const MOMENT: Duration = Duration::from_secs(2);
 
 /// Episodes that are opened at once for each thread: each is work for a processor and waits for the disk as long.
 const OPENED_BY_WORKER: usize = 4;
@@ -82,8 +81,8 @@ pub struct Hub {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) pace: Pace,
     pub(crate) guesses: Guesses,
-    /// KiB of requests that are being read.
-    pub(crate) room: Arc<Semaphore>,
+    /// For requests that are being read.
+    pub(crate) room: Room,
     pub(crate) places: Places,
     /// Of a run.
     pub(crate) episodes: u32,
@@ -99,7 +98,7 @@ pub struct Hub {
     opening: Arc<Semaphore>,
     /// Bytes of requests and answers that are not in the books yet.
     bytes: Mutex<HashMap<String, u64>>,
-    disk: Mutex<HashMap<String, (Instant, u64)>>,
+    disk: Disk,
     closing: AtomicBool,
     /// Failed runs whose folders are to go.
     failed: Mutex<Vec<String>>,
@@ -170,13 +169,12 @@ impl Hub {
         let episodes = u32::try_from(shared.episodes()).unwrap_or(u32::MAX);
         let failed = ledger.failed_runs()?.into_iter();
         let failed = failed.filter(|id| places.run(id).exists()).collect();
-        let room = file.limits.requests_mib as usize * 1024;
         Ok(Self {
             signer: Arc::new(Signer {
                 key,
                 principal: file.principal.clone(),
             }),
-            room: Arc::new(Semaphore::new(room)),
+            room: Room::of(&file.limits),
             opening: Arc::new(Semaphore::new(
                 OPENED_BY_WORKER * Handle::current().metrics().num_workers(),
             )),
@@ -188,7 +186,7 @@ impl Hub {
             queued: Notify::new(),
             seated: Notify::new(),
             bytes: Mutex::default(),
-            disk: Mutex::default(),
+            disk: Disk::default(),
             closing: AtomicBool::new(false),
             failed: Mutex::new(failed),
             lock,
@@ -351,31 +349,29 @@ impl Hub {
 
     /// What is kept of a submitter's runs, in bytes: measured now, or a moment ago.
     pub(crate) async fn measure(self: &Arc<Self>, name: &str) -> Result<u64, LedgerError> {
-        if let Some((at, bytes)) = self.disk().get(name)
-            && at.elapsed() < MOMENT
-        {
-            return Ok(*bytes);
-        }
-        let ids = self.ledger.ids_of(name)?;
-        let places = self.places.clone();
-        let measured = tokio::task::spawn_blocking(move || {
+        let turn = match self.disk.look(name).await {
+            Look::Known(bytes) => return Ok(bytes),
+            Look::Turn(turn) => turn,
+        };
+        let (hub, name) = (Arc::clone(self), name.to_owned());
+        // It goes on, and holds its turn, when nobody waits for it any more.
+        let measured = tokio::task::spawn_blocking(move || -> Result<u64, LedgerError> {
+            let places = &hub.places;
             let of = |id: &String| {
                 let archive = std::fs::metadata(places.archive(id)).map_or(0, |data| data.len());
                 size(places.run(id).as_std_path()) + archive
             };
-            ids.iter().map(of).sum()
+            let bytes: u64 = hub.ledger.ids_of(&name)?.iter().map(of).sum();
+            hub.disk.put(&name, bytes, turn);
+            Ok(bytes)
         });
-        let bytes = measured.await.unwrap_or_default();
-        self.disk().insert(name.to_owned(), (Instant::now(), bytes));
-        Ok(bytes)
+        measured.await.unwrap_or(Ok(0))
     }
 
     /// Whether the submitter's room was full when it was measured last.
     pub(crate) fn is_full(&self, name: &str) -> bool {
         let most = u64::from(self.quotas(name).disk_megabytes) * MEGABYTE;
-        self.disk()
-            .get(name)
-            .is_some_and(|(_, bytes)| *bytes >= most)
+        self.disk.last(name).is_some_and(|(_, bytes)| bytes >= most)
     }
 
     /// Why models may cost no more today for the submitter's episodes.
@@ -420,10 +416,6 @@ impl Hub {
 
     fn seats(&self) -> std::sync::MutexGuard<'_, HashMap<Spot, Arc<Standing>>> {
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn disk(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Instant, u64)>> {
-        self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn play(self: Arc<Self>, spot: Spot, run: Run, episode: Episode) -> Ended {
@@ -556,7 +548,7 @@ impl Hub {
             if !self.ledger.is_valid(name)? {
                 out.insert(name.to_owned());
             }
-            let measured = self.disk().get(name).copied();
+            let measured = self.disk.last(name);
             if measured.is_none_or(|(at, _)| at.elapsed() >= MEASURED) {
                 self.measure_later(name);
             }

@@ -20,7 +20,7 @@ const FILE: &str = "hub.sqlite";
 const LOCK: &str = "lock";
 
 /// Of the tables, in the file's `user_version`.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// How long another process may write before this one gives up.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -59,6 +59,25 @@ const MONEY: &str = "
     CREATE INDEX of_day ON used (day);
     CREATE TABLE asked (model TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT;
 ";
+
+/// What version 3 has beside: how many runs were begun, and the how manieth each is, since rows of some go. Nothing that is asked
+/// of runs reads all of them.
+const BEGUN: &str = "
+    ALTER TABLE used ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;
+    INSERT INTO used (name, day, runs) SELECT name, substr(made, 1, 10), count(*) FROM run WHERE true GROUP BY 1, 2
+        ON CONFLICT DO UPDATE SET runs = excluded.runs;
+    ALTER TABLE run ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0;
+    UPDATE run SET attempt = numbered.attempt FROM (
+        SELECT rowid AS row, row_number() OVER (PARTITION BY name ORDER BY rowid) AS attempt FROM run
+    ) AS numbered WHERE run.rowid = numbered.row;
+    DROP INDEX of_name;
+    CREATE INDEX of_name ON run (name, made DESC, id);
+    CREATE INDEX of_state ON run (state, name, made);
+";
+
+/// Runs that were abandoned before an episode was opened, of days before this one: nothing was ever kept of them.
+const FORGOTTEN: &str = "state = 'failed' AND made < ?1
+    AND NOT EXISTS (SELECT 1 FROM episode WHERE episode.run = run.id)";
 
 /// Under whose name the hub's own questions are paid. No submitter's is empty.
 const HUB: &str = "";
@@ -223,6 +242,8 @@ pub(crate) struct Episode {
 pub(crate) struct Used {
     pub(crate) episodes: u32,
     pub(crate) turns: u32,
+    /// That were begun, whatever became of them.
+    pub(crate) runs: u32,
     pub(crate) bytes: u64,
     /// What the models of user and judge cost.
     pub(crate) paid: MicroUsd,
@@ -251,6 +272,8 @@ pub(crate) enum NotBegun {
     Name(String),
     /// Not beside those that are open.
     Refused(String),
+    /// Not before the next day.
+    UsedUp(String),
 }
 
 /// The file, opened twice: who reads waits for nobody who writes, and nobody who writes for the disk. Calls are short.
@@ -280,8 +303,11 @@ impl Ledger {
             if found == 0 {
                 transaction.execute_batch(TABLES)?;
             }
-            if found < VERSION {
+            if found < 2 {
                 transaction.execute_batch(MONEY)?;
+            }
+            if found < VERSION {
+                transaction.execute_batch(BEGUN)?;
                 transaction.pragma_update(None, "user_version", VERSION)?;
             }
             transaction.commit()?;
@@ -317,6 +343,8 @@ impl Ledger {
             "UPDATE episode SET state = 'paused', not_before = 0 WHERE state IN ('playing', 'queued')",
             [],
         )?;
+        let forget = format!("DELETE FROM run WHERE {FORGOTTEN}");
+        connection.execute(&forget, [today()])?;
         Ok(lock)
     }
 
@@ -356,7 +384,7 @@ impl Ledger {
     pub fn tokens(&self) -> Kept<Vec<Known>> {
         let connection = self.reader();
         let mut asked = connection.prepare(
-            "SELECT name, id, made, revoked, (SELECT count(*) FROM run WHERE run.name = token.name),
+            "SELECT name, id, made, revoked, (SELECT coalesce(sum(runs), 0) FROM used WHERE used.name = token.name),
                 (SELECT count(*) FROM run WHERE run.name = token.name AND state = 'finished')
                 FROM token ORDER BY made, name",
         )?;
@@ -440,9 +468,18 @@ impl Ledger {
                 quotas.open_runs
             ))));
         }
+        if !spend(&transaction, name, Unit::Runs, quotas.runs_a_day)? {
+            let reason = used_up(quotas.runs_a_day, "runs");
+            return Ok(Err(NotBegun::UsedUp(reason)));
+        }
+        let forget = format!("DELETE FROM run WHERE name = ?2 AND {FORGOTTEN}");
+        transaction
+            .prepare_cached(&forget)?
+            .execute(params![today(), name])?;
         let id = draw::<8>().map_err(LedgerError::Draw)?;
         transaction.execute(
-            "INSERT INTO run (id, name, agent, episodes, made) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO run (id, name, agent, episodes, made, attempt)
+                VALUES (?1, ?2, ?3, ?4, ?5, (SELECT sum(runs) FROM used WHERE name = ?2))",
             params![id, name, agent, episodes, now()],
         )?;
         let run = run_in(&transaction, &id)?;
@@ -468,17 +505,16 @@ impl Ledger {
     /// The how manieth run of its submitter this is, whatever became of the others.
     pub(crate) fn attempt(&self, run: &Run) -> Kept<u64> {
         let connection = self.reader();
-        Ok(connection.query_row(
-            "SELECT count(*) FROM run WHERE name = ?1 AND rowid <= (SELECT rowid FROM run WHERE id = ?2)",
-            [&run.name, &run.id],
-            |row| row.get(0),
-        )?)
+        let mut asked = connection.prepare_cached("SELECT attempt FROM run WHERE id = ?1")?;
+        Ok(asked.query_row([&run.id], |row| row.get(0))?)
     }
 
-    /// Every run of the submitter's, for its room on the disk.
+    /// The submitter's runs that have a folder, for its room on the disk. Over a connection of its own: however many they are,
+    /// nobody who is recognised meanwhile waits.
     pub(crate) fn ids_of(&self, name: &str) -> Kept<Vec<String>> {
-        let connection = self.reader();
-        let mut asked = connection.prepare_cached("SELECT id FROM run WHERE name = ?1")?;
+        let connection = connect(&self.path)?;
+        let mut asked = connection
+            .prepare("SELECT id FROM run WHERE name = ?1 AND state IN ('open', 'finished')")?;
         let rows = asked.query_map([name], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -699,14 +735,15 @@ impl Ledger {
     pub(crate) fn used(&self, name: &str) -> Kept<Used> {
         let connection = self.reader();
         let mut asked = connection.prepare_cached(
-            "SELECT episodes, turns, bytes, micro_usd FROM used WHERE name = ?1 AND day = ?2",
+            "SELECT episodes, turns, runs, bytes, micro_usd FROM used WHERE name = ?1 AND day = ?2",
         )?;
         let row = asked.query_row([name, &today()], |row| {
             Ok(Used {
                 episodes: row.get(0)?,
                 turns: row.get(1)?,
-                bytes: row.get(2)?,
-                paid: MicroUsd(row.get(3)?),
+                runs: row.get(2)?,
+                bytes: row.get(3)?,
+                paid: MicroUsd(row.get(4)?),
             })
         });
         Ok(row.optional()?.unwrap_or_default())
@@ -796,22 +833,24 @@ impl Ledger {
 enum Unit {
     Episodes,
     Turns,
+    Runs,
 }
 
 /// Counts one more, unless that is more than may be.
 fn spend(transaction: &Transaction<'_>, name: &str, unit: Unit, most: u32) -> Kept<bool> {
-    let (row, count) = match unit {
-        Unit::Episodes => (
-            "INSERT OR IGNORE INTO used (name, day) VALUES (?1, ?2)",
-            "UPDATE used SET episodes = episodes + 1 WHERE name = ?1 AND day = ?2 AND episodes < ?3",
-        ),
-        Unit::Turns => (
-            "INSERT OR IGNORE INTO used (name, day) VALUES (?1, ?2)",
-            "UPDATE used SET turns = turns + 1 WHERE name = ?1 AND day = ?2 AND turns < ?3",
-        ),
+    let count = match unit {
+        Unit::Episodes => {
+            "UPDATE used SET episodes = episodes + 1 WHERE name = ?1 AND day = ?2 AND episodes < ?3"
+        }
+        Unit::Turns => {
+            "UPDATE used SET turns = turns + 1 WHERE name = ?1 AND day = ?2 AND turns < ?3"
+        }
+        Unit::Runs => "UPDATE used SET runs = runs + 1 WHERE name = ?1 AND day = ?2 AND runs < ?3",
     };
     let day = today();
-    transaction.prepare_cached(row)?.execute([name, &day])?;
+    transaction
+        .prepare_cached("INSERT OR IGNORE INTO used (name, day) VALUES (?1, ?2)")?
+        .execute([name, &day])?;
     let counted = transaction
         .prepare_cached(count)?
         .execute(params![name, day, most])?;

@@ -3,11 +3,13 @@
 //! stands in a queue, and what is finished is signed. It plays nothing itself: that is the engine's.
 
 mod config;
+mod disk;
 mod finish;
 mod hall;
 mod ledger;
 mod pace;
 mod preflight;
+mod room;
 mod seat;
 mod token;
 mod web;

@@ -1,11 +1,13 @@
 //! The hub over HTTP: who asks is found by a token before anything is read, each submitter sees what is its own, and an answer
 //! holds what an agent may know and nothing else. Every path begins with `/v1`.
 
+use std::future::poll_fn;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{Path, Request, State};
 use axum::http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, ORIGIN, RETRY_AFTER,
@@ -18,7 +20,6 @@ use axum::{Extension, Router};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use crate::config::{HubFile, Quotas};
@@ -28,6 +29,7 @@ use crate::ledger::{
     Episode, EpisodeState, Ledger, LedgerError, NotBegun, Opened, Run, RunState, Spot, rest_of_day,
     used_up,
 };
+use crate::room::Taken;
 use pibench_core::cost::MicroUsd;
 use pibench_door::{Door, DoorError, Guest, Peer, Room};
 
@@ -316,6 +318,7 @@ async fn overview(State(hub): App, Extension(Submitter(name)): By) -> Answer {
         "today": {
             "episodes": { "used": used.episodes, "of": quotas.episodes_a_day },
             "turns": { "used": used.turns, "of": quotas.turns_a_day },
+            "runs": { "used": used.runs, "of": quotas.runs_a_day },
             "bytes": { "used": bytes, "of": u64::from(quotas.megabytes_a_day) * MEGABYTE },
             "dollars": { "used": used.paid.usd(), "of": quotas.dollars_a_day.map(MicroUsd::usd) },
         },
@@ -367,7 +370,7 @@ struct Open {
 
 async fn begin_run(State(hub): App, Extension(Submitter(name)): By, request: Request) -> Answer {
     let want = "say who plays by {\"agent\": \"NAME\"} and no more";
-    let Begin { agent } = small(&hub, request, want).await?;
+    let Begin { agent } = small(&hub, &name, request, want).await?;
     has_room(&hub, &name).await?;
     let begun = hub
         .ledger
@@ -376,6 +379,7 @@ async fn begin_run(State(hub): App, Extension(Submitter(name)): By, request: Req
         Ok(run) => Ok(json_answer(StatusCode::CREATED, &run_value(&run))),
         Err(NotBegun::Name(reason)) => Err(Refused::new(StatusCode::BAD_REQUEST, reason)),
         Err(NotBegun::Refused(reason)) => Err(Refused::new(StatusCode::CONFLICT, reason)),
+        Err(NotBegun::UsedUp(reason)) => Err(Refused::used_up(reason)),
     }
 }
 
@@ -415,7 +419,7 @@ async fn open_episode(
 ) -> Answer {
     let run = own(&hub, &name, &id)?;
     let want = "say which episode by {\"episode\": N} and no more, or nothing for the next one";
-    let Open { episode: number } = small(&hub, request, want).await?;
+    let Open { episode: number } = small(&hub, &name, request, want).await?;
     if run.state != RunState::Open {
         return Err(Refused::new(
             StatusCode::CONFLICT,
@@ -426,7 +430,6 @@ async fn open_episode(
         return Err(HubOrAway::Away(Away::Closing).into());
     }
     has_room(&hub, &name).await?;
-    has_bytes(&hub, &name)?;
     if let Some(why) = hub.lacks_money(&name)? {
         return Err(Refused::used_up(why));
     }
@@ -477,11 +480,9 @@ async fn play(
     request: Request,
 ) -> Answer {
     own(&hub, &name, &id)?;
-    has_bytes(&hub, &name)?;
     let most = hub.file.limits.request_kib as usize * 1024;
     let (parts, body) = request.into_parts();
-    let (bytes, room) = receive(&hub, &parts.headers, body, most).await?;
-    hub.add_bytes(&name, bytes.len());
+    let (bytes, room) = receive(&hub, &name, &parts.headers, body, most).await?;
     let standing = hub.seat(&Spot { run: id, number }, &name).await?;
     let presence = standing.seat.enter();
     let request = Request::from_parts(parts, Body::from(bytes));
@@ -567,9 +568,14 @@ fn has_bytes(hub: &Hub, name: &str) -> Result<(), Refused> {
 }
 
 /// A small JSON object of these keys alone; one without any where nothing was sent. `want`: what to send, for the submitter.
-async fn small<T: DeserializeOwned>(hub: &Hub, request: Request, want: &str) -> Result<T, Refused> {
+async fn small<T: DeserializeOwned>(
+    hub: &Hub,
+    name: &str,
+    request: Request,
+    want: &str,
+) -> Result<T, Refused> {
     let (parts, body) = request.into_parts();
-    let (bytes, _) = receive(hub, &parts.headers, body, SMALL).await?;
+    let (bytes, _) = receive(hub, name, &parts.headers, body, SMALL).await?;
     object(&bytes).map_err(|error| {
         Refused::new(
             StatusCode::BAD_REQUEST,
@@ -587,13 +593,15 @@ fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
     serde_json::from_value(Value::Object(keys))
 }
 
-/// The bytes of a request, and the room that they take until they are done with.
+/// The bytes of a submitter's request, and the room that they take until they are done with.
 async fn receive(
     hub: &Hub,
+    name: &str,
     headers: &HeaderMap,
     body: Body,
     most: usize,
-) -> Result<(Bytes, OwnedSemaphorePermit), Refused> {
+) -> Result<(Vec<u8>, Taken), Refused> {
+    has_bytes(hub, name)?;
     let large = || {
         Refused::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -607,11 +615,12 @@ async fn receive(
     if told.is_some_and(|told| told > most) {
         return Err(large());
     }
-    let kib = u32::try_from(told.unwrap_or(most).div_ceil(1024)).unwrap_or(u32::MAX);
     let reading = async {
-        let room = Arc::clone(&hub.room).acquire_many_owned(kib).await;
-        let room = room.map_err(|_| large())?;
-        let bytes = to_bytes(body, most).await.map_err(|_| large())?;
+        let room = hub.room.take(name, told.unwrap_or(most)).await;
+        let mut room = room.ok_or_else(large)?;
+        let count = |bytes| hub.add_bytes(name, bytes);
+        let bytes = read(body, most, count).await.ok_or_else(large)?;
+        room.keep(bytes.len());
         Ok((bytes, room))
     };
     let slow = || {
@@ -621,6 +630,23 @@ async fn receive(
         )
     };
     timeout(ARRIVE, reading).await.map_err(|_| slow())?
+}
+
+/// All bytes of a body, each counted as it comes. None of one that has more, or breaks off: what came is counted all the same.
+async fn read(mut body: Body, most: usize, mut count: impl FnMut(usize)) -> Option<Vec<u8>> {
+    let mut all = Vec::new();
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        // Trailers are not read.
+        let Ok(bytes) = frame.ok()?.into_data() else {
+            continue;
+        };
+        count(bytes.len());
+        if bytes.len() > most - all.len() {
+            return None;
+        }
+        all.extend_from_slice(&bytes);
+    }
+    Some(all)
 }
 
 /// What is made of a request before anything is done for it.
@@ -688,5 +714,15 @@ mod tests {
         check("10.0.0.1", &["1.1.1.1", "7.7.7.7, 10.0.0.2"], "7.7.7.7");
         check("10.0.0.1", &["1.1.1.1, nonsense"], "10.0.0.1");
         check("10.0.0.1", &[], "10.0.0.1");
+    }
+
+    #[tokio::test]
+    async fn the_bytes_of_a_body_are_counted_as_they_come_whether_it_is_taken_or_not() {
+        for (most, taken) in [(11, true), (10, false)] {
+            let mut counted = 0_usize;
+            let body = Body::from("11 of bytes");
+            let all = read(body, most, |bytes| counted += bytes).await;
+            assert_eq!((all.is_some(), counted), (taken, 11), "{most}");
+        }
     }
 }

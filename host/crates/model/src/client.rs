@@ -744,14 +744,71 @@ impl Client {
         }
         let mut response = request.body(body).send().await.map_err(broken)?;
         if !response.status().is_success() {
-            return Err(refusal(response, *stall).await);
+            return Err(self.refusal(response).await);
         }
         let (body, cut) = read(&mut response, ANSWER_LIMIT, *stall).await?;
         if cut {
             let reason = format!("its answer is longer than {ANSWER_LIMIT} bytes");
             return Err(Failure::TooLong { reason });
         }
-        wire::reply(endpoint.format, &body).map_err(|error| unreadable(error, &body))
+        wire::reply(endpoint.format, &body).map_err(|error| self.unreadable(error, &body))
+    }
+
+    /// What an answer with the status of an error means. The key is cut out of what it says before that is shortened: a part of a
+    /// key would not be known.
+    async fn refusal(&self, mut response: Response) -> Failure {
+        let status = response.status();
+        let header = response
+            .headers()
+            .get(RETRY_AFTER)
+            .and_then(|value| value.to_str().ok());
+        let wait = header.and_then(|header| retry_after(header, Timestamp::now()));
+        // A body that breaks off leaves the status, which says enough.
+        let read = read(&mut response, ERROR_LIMIT, self.shared.stall).await;
+        let (body, cut) = read.unwrap_or_default();
+        let body: &[u8] = match &self.shared.endpoint.key {
+            Some(key) if cut => key.without_torn_end(&body),
+            _ => &body,
+        };
+        let json: Option<Value> = serde_json::from_slice(body).ok();
+        let codes = json.as_ref().map(wire::error_codes).unwrap_or_default();
+        let said = json.as_ref().and_then(wire::error_message);
+        let mut said = self.redact(said.unwrap_or_else(|| plain_words(status, body)));
+        if status == StatusCode::NOT_FOUND {
+            // The host is named beside it; mostly the path is what is wrong.
+            said = format!("{said} (asked at {})", response.url().path());
+        }
+        Failure::of_status(status.as_u16(), &said, &codes, wait)
+    }
+
+    /// Why an answer cannot be used. Likewise without the key before anything is shortened.
+    fn unreadable(&self, error: Unreadable, body: &[u8]) -> Failure {
+        let excerpt = || {
+            let text = self.redact(String::from_utf8_lossy(body).into_owned());
+            one_line(&text[..text.floor_char_boundary(ERROR_LIMIT)])
+        };
+        match error {
+            Unreadable::NotJson { reason } => {
+                let excerpt = excerpt();
+                Failure::NotJson {
+                    reason: format!("its answer is no JSON ({reason}): {excerpt}"),
+                    is_page: is_page(&excerpt),
+                }
+            }
+            Unreadable::WrongShape { reason } => Failure::WrongShape {
+                reason: format!("its answer is not in the format ({reason}): {}", excerpt()),
+            },
+            Unreadable::TooMuch { reason } => Failure::TooLong { reason },
+            Unreadable::Broken { message, codes } => {
+                Failure::of_broken(&self.redact(message), &codes)
+            }
+            Unreadable::Declined { reason, usage } => Failure::Refused { reason, usage },
+            Unreadable::Error {
+                status,
+                message,
+                codes,
+            } => Failure::of_status(status, &self.redact(message), &codes, None),
+        }
     }
 
     /// With its price, and on the meter.
@@ -854,8 +911,11 @@ impl Client {
         reply.text = self.redact(reply.text);
         if let Some(reasoning) = &mut reply.reasoning {
             reasoning.text = self.redact(std::mem::take(&mut reasoning.text));
-            for block in &mut reasoning.blocks {
-                self.redact_value(block);
+            if let Some(key) = &self.shared.endpoint.key {
+                reasoning
+                    .blocks
+                    .iter_mut()
+                    .for_each(|block| key.redact_value(block));
             }
         }
         for call in &mut reply.calls {
@@ -864,21 +924,6 @@ impl Client {
             }
         }
         reply
-    }
-
-    fn redact_value(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => *text = self.redact(std::mem::take(text)),
-            Value::Array(entries) => entries
-                .iter_mut()
-                .for_each(|entry| self.redact_value(entry)),
-            Value::Object(fields) => {
-                for field in fields.values_mut() {
-                    self.redact_value(field);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
     }
 }
 
@@ -1005,27 +1050,6 @@ fn reasons(error: &reqwest::Error) -> String {
     texts.join(": ")
 }
 
-async fn refusal(mut response: Response, stall: Duration) -> Failure {
-    let status = response.status();
-    let header = response
-        .headers()
-        .get(RETRY_AFTER)
-        .and_then(|value| value.to_str().ok());
-    let wait = header.and_then(|header| retry_after(header, Timestamp::now()));
-    // A body that breaks off leaves the status, which says enough.
-    let read = read(&mut response, ERROR_LIMIT, stall).await;
-    let (body, _) = read.unwrap_or_default();
-    let json: Option<Value> = serde_json::from_slice(&body).ok();
-    let codes = json.as_ref().map(wire::error_codes).unwrap_or_default();
-    let said = json.as_ref().and_then(wire::error_message);
-    let mut said = said.unwrap_or_else(|| plain_words(status, &body));
-    if status == StatusCode::NOT_FOUND {
-        // The host is named beside it; mostly the path is what is wrong.
-        said = format!("{said} (asked at {})", response.url().path());
-    }
-    Failure::of_status(status.as_u16(), &said, &codes, wait)
-}
-
 /// What is said in a body that is no error of a known form.
 fn plain_words(status: StatusCode, body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body).trim().to_owned();
@@ -1041,29 +1065,6 @@ fn plain_words(status: StatusCode, body: &[u8]) -> String {
 /// Reads the body of a server's answer; why it cannot be read, in words. For who has only the bytes, such as a fuzzer.
 pub fn read_reply(format: WireFormat, body: &[u8]) -> Result<Reply, String> {
     wire::reply(format, body).map_err(|error| format!("{error:?}"))
-}
-
-fn unreadable(error: Unreadable, body: &[u8]) -> Failure {
-    let excerpt = one_line(&String::from_utf8_lossy(
-        &body[..body.len().min(ERROR_LIMIT)],
-    ));
-    match error {
-        Unreadable::NotJson { reason } => Failure::NotJson {
-            reason: format!("its answer is no JSON ({reason}): {excerpt}"),
-            is_page: is_page(&excerpt),
-        },
-        Unreadable::WrongShape { reason } => Failure::WrongShape {
-            reason: format!("its answer is not in the format ({reason}): {excerpt}"),
-        },
-        Unreadable::TooMuch { reason } => Failure::TooLong { reason },
-        Unreadable::Broken { message, codes } => Failure::of_broken(&message, &codes),
-        Unreadable::Declined { reason, usage } => Failure::Refused { reason, usage },
-        Unreadable::Error {
-            status,
-            message,
-            codes,
-        } => Failure::of_status(status, &message, &codes, None),
-    }
 }
 
 /// Whether a text is a page for people.

@@ -122,6 +122,16 @@ impl Key {
     pub(super) fn redact(&self, text: String) -> String {
         self.secrets.cut(text)
     }
+
+    /// The same of every text in a value.
+    pub(super) fn redact_value(&self, value: &mut Value) {
+        self.secrets.cut_value(value);
+    }
+
+    /// A text that was shortened at its end, without the part of the key that may stand there.
+    pub(super) fn without_torn_end<'a>(&self, text: &'a [u8]) -> &'a [u8] {
+        self.secrets.without_torn_end(text)
+    }
 }
 
 /// A model's server, ready to be asked.

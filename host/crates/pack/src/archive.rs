@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use camino::Utf8Path;
@@ -74,10 +75,26 @@ pub fn write(
     readable(&kept).map_err(failed)
 }
 
-/// As any other file that a program makes, and not for its maker alone.
-fn readable(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
+/// As any other file that a program makes, and not for its maker alone; nobody else writes to it, whatever the umask lets.
+pub(crate) fn readable(file: &File) -> io::Result<()> {
     file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+/// Makes a folder that is not there, and those above it: everybody may read them, and their owner alone writes to them, whatever the
+/// umask lets.
+pub(crate) fn make_folder(dir: &Path) -> io::Result<()> {
+    if dir.as_os_str().is_empty() || dir.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = dir.parent() {
+        make_folder(above)?;
+    }
+    match fs::create_dir(dir) {
+        // Another process was first.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => fs::set_permissions(dir, fs::Permissions::from_mode(0o755)),
+    }
 }
 
 /// An archive that was unpacked.
@@ -238,9 +255,10 @@ fn put<R: Read>(entry: &mut Entry<'_, R>, target: &Path) -> Result<String, Wrong
         source,
     };
     if let Some(dir) = target.parent() {
-        fs::create_dir_all(dir).map_err(disk)?;
+        make_folder(dir).map_err(disk)?;
     }
     let mut file = File::create_new(target).map_err(disk)?;
+    readable(&file).map_err(disk)?;
     let mut digest = Sha256::new();
     let mut block = vec![0; 64 << 10];
     loop {

@@ -6,7 +6,7 @@ use pibench_core::path::is_hidden;
 use serde::{Deserialize, Serialize};
 
 /// The file's name, in the pack's own folder.
-pub const FILE: &str = "pack.toml";
+pub const FILE: &str = pibench_vault::PACK_FILE;
 
 /// Bytes of the file.
 pub const LIMIT: u64 = 64 << 10;

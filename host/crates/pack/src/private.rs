@@ -86,8 +86,11 @@ pub fn lock(
     for (path, bytes) in open {
         write(&into.join(path), bytes)?;
     }
-    let locked = keyring::lock(private, to);
-    let locked = locked.map_err(|error| PackError::refused(into, format!("failed to {error}")))?;
+    let refused = |reason: String| PackError::refused(into, reason);
+    let pack = open.get(manifest::FILE);
+    let pack = pack.ok_or_else(|| refused(format!("it has no {}", manifest::FILE)))?;
+    let locked = keyring::lock(private, pack, to);
+    let locked = locked.map_err(|error| refused(format!("failed to {error}")))?;
     for (name, bytes) in locked {
         write(&into.join(name), &bytes)?;
     }

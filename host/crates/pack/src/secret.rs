@@ -46,14 +46,15 @@ const NO_KEY: usize = 40;
 /// Bytes of the longest key in PEM, with room.
 const LONGEST_KEY: usize = 64 << 10;
 
-/// Age's own keys: 58 letters follow.
-const OF_AGE: &str = "AGE-SECRET-KEY-1";
+/// Age's own keys, those of the post-quantum kind too: 58 letters follow.
+const OF_AGE: [&str; 2] = ["AGE-SECRET-KEY-1", "AGE-SECRET-KEY-PQ-1"];
 const AGE_LETTERS: usize = 58;
 
 /// Whose private key stands somewhere in a file's bytes. A text that only speaks of keys holds none.
 fn private_key(bytes: &[u8]) -> Option<&'static str> {
     // Looked for in bytes: other files than texts may hold a text.
-    if after(bytes, OF_AGE).any(|rest| bech32(rest) >= AGE_LETTERS) {
+    let mut of_age = OF_AGE.into_iter().flat_map(|begin| after(bytes, begin));
+    if of_age.any(|rest| bech32(rest) >= AGE_LETTERS) {
         return Some("age");
     }
     let named = after(bytes, BEGIN).find_map(pem_name)?;
@@ -118,8 +119,11 @@ mod tests {
             is(&pem(name, BODY), Some("PEM"));
             is(&pem(name, BODY).replace('\n', "\r\n"), Some("PEM"));
         }
-        let age = format!("{OF_AGE}{}", "Q".repeat(AGE_LETTERS));
-        is(&format!("# created: 2026\n{age}\n"), Some("age"));
+        for begin in OF_AGE {
+            let age = format!("{begin}{}", "Q".repeat(AGE_LETTERS));
+            is(&format!("# created: 2026\n{age}\n"), Some("age"));
+            is(&format!("{begin}QQQ is how one of age begins"), None);
+        }
         // What speaks of keys, is public, or has no end.
         for none in [
             String::new(),
@@ -128,7 +132,6 @@ mod tests {
             pem("PUBLIC KEY", BODY),
             pem("CERTIFICATE", BODY),
             format!("{BEGIN}RSA PRIVATE KEY-----\n{BODY}\n"),
-            format!("{OF_AGE}QQQ is how one of age begins"),
             format!("ssh-ed25519 {BODY} ana@lab.example\n"),
             format!("age1{}", "q".repeat(AGE_LETTERS)),
         ] {

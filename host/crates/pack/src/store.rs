@@ -1,15 +1,16 @@
 //! The packs that are installed: a folder each, by name and release, which appears whole and never changes.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use camino::Utf8Path;
+use pibench_suite::pack::{Pack, ReadError};
 use tempfile::TempDir;
 
 use crate::PackError;
-use crate::archive::Unpacked;
+use crate::archive::{Unpacked, make_folder, readable};
 use crate::contents::{Contents, LIST, LIST_LIMIT, SIGNATURE};
 use crate::manifest::{check_name, check_release, numbers};
 
@@ -33,6 +34,26 @@ pub struct Installed {
 }
 
 impl Installed {
+    /// What was installed into a folder; None where no list lies in it.
+    pub fn at(folder: &Utf8Path) -> Result<Option<Self>, PackError> {
+        let refused = |reason: String| PackError::refused(folder, reason);
+        // A folder that is not there is told where its files are read.
+        let Ok(mut pack) = Pack::open_as_it_lies(folder) else {
+            return Ok(None);
+        };
+        let text = match pack.read(LIST, LIST_LIMIT) {
+            Ok(bytes) => String::from_utf8(bytes),
+            Err(ReadError::Missing(_)) => return Ok(None),
+            Err(error) => return Err(refused(format!("failed to {error}"))),
+        };
+        let text = text.map_err(|_| refused(format!("{LIST} is no UTF-8")))?;
+        Ok(Some(Self {
+            folder: folder.as_std_path().to_owned(),
+            contents: Contents::parse(&text).map_err(refused)?,
+            is_signed: folder.join(SIGNATURE).exists(),
+        }))
+    }
+
     /// What of its files is not as its list says, in words; None where all are.
     pub fn changed(&self) -> Option<String> {
         let Some(folder) = Utf8Path::from_path(&self.folder) else {
@@ -54,7 +75,7 @@ impl Store {
     /// A new folder, to unpack into. It goes unless it is published.
     pub fn draft(&self) -> Result<TempDir, PackError> {
         let made = || {
-            fs::create_dir_all(&self.root)?;
+            make_folder(&self.root)?;
             self.remove_abandoned()?;
             tempfile::Builder::new().prefix(NEW).tempdir_in(&self.root)
         };
@@ -77,7 +98,13 @@ impl Store {
 
     /// Gives a draft the name of its pack; where it lies. A release that is there already is left as it is: the same one is
     /// installed, and another one under its name, or one that was changed since, is refused. The signature that came is put to it.
-    pub fn publish(&self, draft: TempDir, unpacked: &Unpacked) -> Result<PathBuf, PackError> {
+    /// `maker`: whose signature over the list it is; None for none's.
+    pub fn publish(
+        &self,
+        draft: TempDir,
+        unpacked: &Unpacked,
+        maker: impl Fn(&str) -> Option<String>,
+    ) -> Result<PathBuf, PackError> {
         let Unpacked {
             contents,
             signature,
@@ -95,13 +122,8 @@ impl Store {
                         ),
                     ));
                 }
-                let path = target.join(SIGNATURE);
-                let is_there = |signature: &str| {
-                    fs::read(&path).is_ok_and(|there| there == signature.as_bytes())
-                };
-                if let Some(signature) = signature.as_ref().filter(|one| !is_there(one)) {
-                    let written = fs::write(&path, signature);
-                    written.map_err(|source| failed("write", &path, source))?;
+                if let Some(signature) = signature {
+                    put_signature(&target, signature, maker)?;
                 }
                 return Ok(target);
             }
@@ -120,15 +142,15 @@ impl Store {
         let dir = draft.path();
         let written = || {
             use std::os::unix::fs::PermissionsExt;
-            fs::write(dir.join(LIST), contents.text())?;
+            write(&dir.join(LIST), &contents.text())?;
             if let Some(signature) = signature {
-                fs::write(dir.join(SIGNATURE), signature)?;
+                write(&dir.join(SIGNATURE), signature)?;
             }
             fs::set_permissions(dir, fs::Permissions::from_mode(0o755))?;
             // Whole on the disk before it has its name.
             rustix::fs::syncfs(File::open(dir)?)?;
             if let Some(above) = target.parent() {
-                fs::create_dir_all(above)?;
+                make_folder(above)?;
             }
             fs::rename(dir, &target)
         };
@@ -149,28 +171,21 @@ impl Store {
         let refused = |reason: String| PackError::refused(&shown, reason);
         check_name(name).map_err(refused)?;
         check_release("release", release).map_err(refused)?;
-        let path = folder.join(LIST);
-        let read = || {
-            use std::io::Read;
-            let mut text = String::new();
-            File::open(&path)?
-                .take(LIST_LIMIT + 1)
-                .read_to_string(&mut text)?;
-            Ok(text)
-        };
-        let text = read().map_err(|source| failed("read", &path, source))?;
-        let contents = Contents::parse(&text).map_err(refused)?;
+        let path = Utf8Path::from_path(&folder);
+        let path = path.ok_or_else(|| refused("its name is no UTF-8".into()))?;
+        let found = Installed::at(path)?;
+        let found = found.ok_or_else(|| {
+            let source = io::Error::from(io::ErrorKind::NotFound);
+            failed("read", &folder.join(LIST), source)
+        })?;
+        let contents = &found.contents;
         if contents.name != name || contents.release != release {
             return Err(refused(format!(
                 "its list is that of {} {}",
                 contents.name, contents.release
             )));
         }
-        Ok(Installed {
-            is_signed: folder.join(SIGNATURE).exists(),
-            folder,
-            contents,
-        })
+        Ok(found)
     }
 
     /// All packs, by name and release. A folder that is none is left out.
@@ -192,6 +207,38 @@ impl Store {
         }
         Ok(found)
     }
+}
+
+/// Puts a signature to a pack that is installed. One that holds does not give way to another's.
+fn put_signature(
+    folder: &Path,
+    signature: &str,
+    maker: impl Fn(&str) -> Option<String>,
+) -> Result<(), PackError> {
+    let path = folder.join(SIGNATURE);
+    let there = fs::read_to_string(&path).ok();
+    if there.as_deref() == Some(signature) {
+        return Ok(());
+    }
+    if let Some(known) = there.as_deref().and_then(&maker)
+        && maker(signature).as_ref() != Some(&known)
+    {
+        return Err(PackError::refused(
+            folder.display().to_string(),
+            format!(
+                "it is installed with a signature by the key {known}, and this one is not of that key; ask whose is right, and \
+                 remove the folder if it is not that one"
+            ),
+        ));
+    }
+    write(&path, signature).map_err(|source| failed("write", &path, source))
+}
+
+/// Writes a file of an installed pack.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    readable(&file)?;
+    file.write_all(text.as_bytes())
 }
 
 fn failed(doing: &'static str, path: &Path, source: io::Error) -> PackError {

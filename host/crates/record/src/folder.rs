@@ -17,7 +17,7 @@
 //! key.age                            of a run of a private pack alone: its key, encrypted to the recipients (`private`)
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{BufReader, ErrorKind, Write};
@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -36,7 +37,7 @@ use super::draft::{NEW, UNFINISHED};
 pub use super::error::FolderError;
 use super::event::{RoleUsage, VERSION};
 use super::folder_lock::{LOCK, Lock};
-use super::foreign::{lines, open_file, read_dir, read_file};
+use super::foreign::{is_plain, lines, open_end, open_file, read_dir, read_file};
 use super::mirror;
 use super::names::{Files, Names};
 use super::outline::Outline;
@@ -510,7 +511,7 @@ impl RunFolder {
         }
     }
 
-    /// An existing folder, to go on with it.
+    /// An existing folder, to go on with it. One in which a link stands for something of a run is refused.
     pub fn open(path: &Path) -> Result<(Self, Manifest), FolderError> {
         let manifest = read_manifest(path)?;
         Ok((Self::lock(path)?, manifest))
@@ -541,6 +542,7 @@ impl RunFolder {
             path: path.to_owned(),
             source,
         })?;
+        refuse_links(&root)?;
         let lock = Lock::alone(&root)?;
         sweep(&root)?;
         Ok(Self {
@@ -558,9 +560,14 @@ impl RunFolder {
     }
 
     pub fn journal(&self, persona: &str, run: u32) -> PathBuf {
-        self.root
-            .join("journal")
-            .join(format!("{persona}.r{run}.jsonl"))
+        self.of_episode("journal", persona, run, ".jsonl")
+    }
+
+    /// Where what an episode has in one of the folders stands. A persona of a stranger's record must not lead out of the run folder:
+    /// where its name is no part of a path, nothing can stand there, for no file's name has a zero in it.
+    fn of_episode(&self, folder: &str, persona: &str, run: u32, end: &str) -> PathBuf {
+        let name = if is_plain(persona) { persona } else { "\0" };
+        self.root.join(folder).join(format!("{name}.r{run}{end}"))
     }
 
     /// The files of its journals, sorted by name.
@@ -573,9 +580,7 @@ impl RunFolder {
     }
 
     pub fn workspace(&self, persona: &str, run: u32) -> PathBuf {
-        self.root
-            .join("workspaces")
-            .join(format!("{persona}.r{run}"))
+        self.of_episode("workspaces", persona, run, "")
     }
 
     /// Returns when an episode's workspace is on the disk, of a run that is to survive power cuts.
@@ -641,15 +646,12 @@ impl RunFolder {
         session: &str,
         trajectory: &impl Serialize,
     ) -> Result<(), FolderError> {
-        let all = self.root.join("trajectories");
-        let dir = all.join(format!("{persona}.r{run}"));
-        fs::create_dir_all(&dir).map_err(|source| FolderError::Write {
-            path: dir.clone(),
-            source,
-        })?;
+        let path = self.trajectory(persona, run, session)?;
+        let dir = self.of_episode("trajectories", persona, run, "");
+        fs::create_dir_all(&dir).map_err(|source| FolderError::Write { path: dir, source })?;
         // Its name may be new, and what is in it would be lost with it.
-        self.disk.has_changed(&all);
-        self.write_record(&dir.join(format!("{session}.json")), trajectory)?;
+        self.disk.has_changed(&self.root.join("trajectories"));
+        self.write_record(&path, trajectory)?;
         // Once a session is often enough for what no score depends on.
         self.send(&[TIMING, PREFLIGHT, LOG])
     }
@@ -662,11 +664,21 @@ impl RunFolder {
         session: &str,
         trajectory: &impl Serialize,
     ) -> Result<bool, FolderError> {
-        let dir = self
-            .root
-            .join("trajectories")
-            .join(format!("{persona}.r{run}"));
-        self.holds(&dir.join(format!("{session}.json")), trajectory)
+        self.holds(&self.trajectory(persona, run, session)?, trajectory)
+    }
+
+    /// Where a session's trajectory stands.
+    fn trajectory(&self, persona: &str, run: u32, session: &str) -> Result<PathBuf, FolderError> {
+        if !is_plain(persona) || !is_plain(session) {
+            return Err(FolderError::Read {
+                path: self.root.clone(),
+                reason: format!(
+                    "it has a trajectory of {session:?} of {persona:?}, and these are no names of a session and a persona"
+                ),
+            });
+        }
+        let dir = self.of_episode("trajectories", persona, run, "");
+        Ok(dir.join(format!("{session}.json")))
     }
 
     /// Writes `outline.json`.
@@ -826,6 +838,7 @@ impl RunFolder {
             files: mut broken,
             mut added,
             added_blobs,
+            gone_blobs,
         } = match found {
             Ok(found) => found,
             Err(Unsound::Folder(error)) => return Err(error),
@@ -841,8 +854,41 @@ impl RunFolder {
         let blobs = added_blobs.iter();
         added.extend(blobs.map(|name| format!("{BLOBS}/{}", name.trim_end_matches('/'))));
         let added = added.into_iter();
+        let gone = gone_blobs.iter().map(|name| format!("{BLOBS}/{name}"));
+        broken.extend(gone.map(|path| (path, seal::GONE.into())));
         broken.extend(added.map(|path| (path, "it was added after the run".into())));
+        // Blobs of a private run stand among its files too.
+        let mut told = BTreeSet::new();
+        broken.retain(|one| told.insert(one.clone()));
         Ok(broken)
+    }
+
+    /// Blobs that do not hold what their names say, each with what is wrong. Those of a private run are sealed as its files are: nobody
+    /// else can tell of what a name is.
+    fn broken_blobs(&self) -> Result<Vec<(String, String)>, FolderError> {
+        if self.root.join(KEY_FILE).exists() {
+            return Ok(Vec::new());
+        }
+        let names = self.blob_names().par_bridge();
+        let wrong = names.filter_map(|name| match name {
+            Ok(name) => {
+                let what = self.wrong_blob(&name)?;
+                Some(Ok((format!("{BLOBS}/{name}"), what)))
+            }
+            Err(error) => Some(Err(error)),
+        });
+        let mut wrong = wrong.collect::<Result<Vec<_>, FolderError>>()?;
+        wrong.sort();
+        Ok(wrong)
+    }
+
+    fn wrong_blob(&self, name: &str) -> Option<String> {
+        match self.digest(&format!("{BLOBS}/{name}")) {
+            Ok(digest) if digest == name => None,
+            Ok(_) => Some("it is not what its name says".into()),
+            Err(FolderError::Read { reason, .. }) => Some(reason),
+            Err(error) => Some(error.to_string()),
+        }
     }
 
     /// What lies in the folder itself and is none of its files.
@@ -859,7 +905,7 @@ impl RunFolder {
 
     /// What processes of an episode's agent keep until it is over.
     pub fn agent(&self, persona: &str, run: u32) -> PathBuf {
-        self.root.join(AGENTS).join(format!("{persona}.r{run}"))
+        self.of_episode(AGENTS, persona, run, "")
     }
 
     /// Completes the manifest by what the first process of the agent's says that it is. What another one said before, where that is
@@ -885,21 +931,26 @@ impl RunFolder {
         names(&self.root.join("workspaces"))
     }
 
-    /// Says that a finished run's files are not those that were sealed, and which is the first; None where they are.
+    /// Says that a finished run's files are not those that were sealed, and which is the first; None where they are. Of blobs it is
+    /// looked whether they are there.
     pub fn changed_since_sealed(path: &Path) -> Result<Option<String>, FolderError> {
         let broken = Self::read(path)?.0.broken_seals()?;
-        let Some(((name, what), others)) = broken.split_first() else {
-            return Ok(None);
-        };
-        let more = match others.len() {
-            0 => String::new(),
-            more => format!(", and {more} more"),
-        };
-        let dir = path.display();
-        Ok(Some(format!(
-            "{dir} was changed since it was sealed ({name}: {what}{more}): `pibench-host verify {dir}` tells whether its scores follow \
-             from its record."
-        )))
+        Ok(changed(path, &broken))
+    }
+
+    /// The same, to the last byte of every blob.
+    pub fn changed_to_the_byte(path: &Path) -> Result<Option<String>, FolderError> {
+        let folder = Self::read(path)?.0;
+        let mut broken = folder.broken_seals()?;
+        broken.extend(folder.broken_blobs()?);
+        Ok(changed(path, &broken))
+    }
+
+    /// The same of a copy that was made without blobs.
+    pub fn changed_but_for_blobs(path: &Path) -> Result<Option<String>, FolderError> {
+        let mut broken = Self::read(path)?.0.broken_seals()?;
+        broken.retain(|(name, _)| !Path::new(name).starts_with(BLOBS));
+        Ok(changed(path, &broken))
     }
 
     fn digest(&self, path: &str) -> Result<String, FolderError> {
@@ -933,11 +984,11 @@ impl RunFolder {
         for name in [TIMING, PREFLIGHT] {
             let (from, path) = (other.root.join(name), self.root.join(name));
             if from.exists() {
-                let copy = || {
-                    let mut from = open_file(&other.root, &from)?;
-                    std::io::copy(&mut from, &mut File::create(&path)?).map(drop)
-                };
-                copy().map_err(|source| FolderError::Write { path, source })?;
+                let copied = open_file(&other.root, &from).and_then(|mut from| {
+                    self.disk
+                        .write(&path, |to| std::io::copy(&mut from, to).map(drop))
+                });
+                copied.map_err(|source| FolderError::Write { path, source })?;
             }
         }
         Ok(())
@@ -979,15 +1030,25 @@ impl RunFolder {
             path: path.clone(),
             source,
         };
-        let mut file = File::options()
-            .append(true)
-            .create(true)
-            .open(&path)
-            .map_err(failed)?;
+        let mut file = open_end(&path).map_err(failed)?;
         let mut line = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         file.write_all(&line).map_err(failed)
     }
+}
+
+/// What is told of a run of which something is not as it was sealed.
+fn changed(dir: &Path, broken: &[(String, String)]) -> Option<String> {
+    let ((name, what), others) = broken.split_first()?;
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let dir = dir.display();
+    Some(format!(
+        "{dir} was changed since it was sealed ({name}: {what}{more}): `pibench-host verify {dir}` tells whether its scores follow \
+         from its record."
+    ))
 }
 
 /// A folder for a new run, and its lock, held.
@@ -1157,6 +1218,24 @@ pub struct Timing {
     pub guests: Vec<GuestCall>,
 }
 
+/// Refuses to write where a link stands for a folder or file of a run, or for the folder of an episode: it may be a stranger's, and
+/// leads where he likes.
+fn refuse_links(root: &Path) -> Result<(), FolderError> {
+    let mut paths: Vec<_> = KNOWN.iter().map(|name| root.join(name)).collect();
+    for dir in ["workspaces", "trajectories", AGENTS] {
+        // What is no folder is told by whoever needs it.
+        let entries = read_dir(&root.join(dir)).into_iter().flatten().flatten();
+        paths.extend(entries.map(|entry| entry.path()));
+    }
+    match paths.into_iter().find(|path| path.is_symlink()) {
+        None => Ok(()),
+        Some(path) => Err(FolderError::Read {
+            path,
+            reason: "it is a link, and a run is not written through one; put what it leads to in its place".into(),
+        }),
+    }
+}
+
 /// Removes the files that a killed process was still writing. Not in workspaces: what is there is the agent's.
 fn sweep(root: &Path) -> Result<(), FolderError> {
     let mut files = Vec::new();
@@ -1224,6 +1303,8 @@ fn copy_all(root: &Path, from: &Path, to: &Path, existing: Existing) -> Result<(
         reason: error.to_string(),
     };
     fs::create_dir_all(to).map_err(failed)?;
+    // No link to one.
+    drop(read_dir(to).map_err(failed)?);
     for entry in read_dir(from).map_err(|error| unread(from, error))? {
         let entry = entry.map_err(failed)?;
         let target = to.join(entry.file_name());
@@ -1238,13 +1319,24 @@ fn copy_all(root: &Path, from: &Path, to: &Path, existing: Existing) -> Result<(
             copy_all(root, &entry.path(), &target, existing)?;
         } else if existing == Existing::Replaced || !target.exists() {
             let path = entry.path();
-            open_file(root, &path).map_err(|error| unread(&path, error))?;
-            fs::copy(path, &target).map_err(failed)?;
+            let file = open_file(root, &path).map_err(|error| unread(&path, error))?;
+            copy_new(file, &target).map_err(failed)?;
         } else if existing == Existing::Refused {
             return Err(FolderError::Twice { path: target });
         }
     }
     Ok(())
+}
+
+/// Copies a file, with its mode, to a new one in the place of what is there: nothing is written into another file, or through a link.
+fn copy_new(mut from: File, to: &Path) -> std::io::Result<()> {
+    match fs::remove_file(to) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::create_new(to)?;
+    std::io::copy(&mut from, &mut file)?;
+    file.set_permissions(from.metadata()?.permissions())
 }
 
 /// The names in a folder, in no order.

@@ -3,24 +3,17 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Seek, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::error::FolderError;
-use super::foreign::{open_file, read_file};
+use super::foreign::{open_file, open_own, read_file};
 
 /// The file that is locked.
 pub(super) const LOCK: &str = "lock";
-
-/// In a folder of a stranger a link or a pipe may stand in its place.
-const PLAIN: i32 = OFlags::NOFOLLOW
-    .union(OFlags::NONBLOCK)
-    .bits()
-    .cast_signed();
 
 /// The mounts of this process (proc(5)).
 const MOUNTS: &str = "/proc/self/mountinfo";
@@ -46,13 +39,10 @@ impl Lock {
     /// For one that writes: nobody else has it, and what it keeps out it keeps out on all machines.
     pub(super) fn alone(root: &Path) -> Result<Self, FolderError> {
         let path = root.join(LOCK);
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .custom_flags(PLAIN)
-            .open(&path);
-        let file = file.map_err(|source| FolderError::Write {
+        // In a folder of a stranger a link or a pipe may stand in its place.
+        let mut how = File::options();
+        how.write(true).create(true).truncate(false);
+        let file = open_own(&path, &mut how).map_err(|source| FolderError::Write {
             path: path.clone(),
             source,
         })?;

@@ -1,10 +1,11 @@
-//! The one way in which a file of a run folder is opened to be read. The folder may be a stranger's: no link in it is followed, what
-//! is no regular file is not waited for, and none is read that is longer than a run makes them. It writes nothing.
+//! The one way in which a file of a run folder is opened to be read, or to be added to. The folder may be a stranger's: no link in it
+//! is followed, what is no regular file is not waited for, and none is read that is longer than a run makes them. It writes nothing.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path};
 
 use rustix::fs::{Mode, OFlags, open, openat};
@@ -25,6 +26,13 @@ const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
+
+/// The same of one that is written.
+const PLAIN: i32 = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .bits()
+    .cast_signed();
 
 /// Opens a file by its path, which is that of the run folder and the file's name or path in it.
 ///
@@ -49,6 +57,34 @@ pub fn open_file(folder: &Path, path: &Path) -> io::Result<File> {
         return Err(not_regular());
     }
     within(data.len(), limit_of(names[0]))?;
+    Ok(file)
+}
+
+/// Opens a file of the folder itself to add to its end, and makes it where there is none.
+///
+/// # Errors
+///
+/// Those of any file; one that is a link, is no regular file, or has a second name, which may stand elsewhere.
+pub fn open_end(path: &Path) -> io::Result<File> {
+    open_own(path, File::options().append(true).create(true))
+}
+
+/// Opens a file to write to it, as `open_end` does, in another way.
+pub(super) fn open_own(path: &Path, how: &mut OpenOptions) -> io::Result<File> {
+    let file = how.custom_flags(PLAIN).open(path);
+    let file = file.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::LOOP | Errno::NXIO) => not_regular(),
+        _ => error,
+    })?;
+    let data = file.metadata()?;
+    if !data.is_file() {
+        return Err(not_regular());
+    }
+    if data.nlink() > 1 {
+        return Err(io::Error::other(
+            "it has another name too, and what is written here would stand there; put a copy in its place",
+        ));
+    }
     Ok(file)
 }
 
@@ -88,6 +124,11 @@ pub fn lines(file: File, limit: u64) -> impl Iterator<Item = Vec<u8>> {
 /// Whether a path of the run folder leads to a folder, and no link to one.
 pub fn is_folder(folder: &Path, path: &Path) -> bool {
     names(folder, path).is_ok_and(|names| open_folder(folder, &names).is_ok())
+}
+
+/// Whether a word of a record may become a part of a path: a folder from a stranger must not name files outside of it.
+pub fn is_plain(id: &str) -> bool {
+    !id.is_empty() && !id.contains(['/', '\0']) && id != ".." && id != "."
 }
 
 /// What lies in a folder that is no link to one.
@@ -158,6 +199,7 @@ mod tests {
     use super::*;
     use crate::disk::tests::manifest;
     use crate::folder::RunFolder;
+    use std::io::Write;
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -205,6 +247,142 @@ mod tests {
         for dir in ["blobs", "blobs/"] {
             assert!(read_dir(&root.join(dir)).is_err(), "{dir}");
         }
+    }
+
+    #[test]
+    fn lines_are_added_to_plain_files_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let [victim, path] = ["victim", "log.jsonl"].map(|name| dir.path().join(name));
+        fs::write(&victim, "mine").unwrap();
+        let add = || open_end(&path).and_then(|mut file| file.write_all(b"line\n"));
+        let refused = |said: &str| {
+            let told = add().unwrap_err().to_string();
+            assert!(told.contains(said), "{told}");
+            fs::remove_file(&path).unwrap();
+        };
+        symlink(&victim, &path).unwrap();
+        refused("not a regular file");
+        symlink(dir.path().join("not there"), &path).unwrap();
+        refused("not a regular file");
+        let mode = Mode::from_raw_mode(0o600);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+        refused("not a regular file");
+        fs::hard_link(&victim, &path).unwrap();
+        refused("another name too");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+        assert!(!dir.path().join("not there").exists());
+        // One that is not there is made.
+        for lines in ["line\n", "line\nline\n"] {
+            add().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), lines);
+        }
+    }
+
+    #[test]
+    fn a_folder_with_a_link_for_something_of_a_run_is_not_opened_to_write() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("run");
+        let elsewhere = dir.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        let folder = RunFolder::create(&root, &manifest()).unwrap();
+        drop(folder);
+        let open = || {
+            let opened = RunFolder::open(&root).map(drop);
+            opened.map_err(|error| error.to_string())
+        };
+        for name in [
+            "log.jsonl",
+            "timing.jsonl",
+            "preflight.jsonl",
+            "agents",
+            "agents/p.r1",
+            "workspaces/p.r1",
+            "trajectories/p.r1",
+        ] {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            symlink(&elsewhere, &path).unwrap();
+            let told = open().unwrap_err();
+            assert!(told.contains(name) && told.contains("a link"), "{told}");
+            fs::remove_file(&path).unwrap();
+            assert_eq!(open(), Ok(()), "{name}");
+        }
+        for name in ["blobs", "journal", "workspaces", "trajectories", "lock"] {
+            let (path, moved) = (root.join(name), dir.path().join("moved"));
+            fs::rename(&path, &moved).unwrap();
+            symlink(&moved, &path).unwrap();
+            let told = open().unwrap_err();
+            assert!(told.contains(name) && told.contains("a link"), "{told}");
+            fs::remove_file(&path).unwrap();
+            fs::rename(&moved, &path).unwrap();
+            assert_eq!(open(), Ok(()), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_a_record_lead_nowhere_out_of_the_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("run");
+        let folder = RunFolder::create(&root, &manifest()).unwrap();
+        let victim = dir.path().join("settings.json");
+        fs::write(&victim, "mine").unwrap();
+        let own = victim.with_extension("");
+        for (persona, session) in [
+            ("p", own.to_str().unwrap()),
+            ("p", "../../../settings"),
+            ("../..", "s"),
+            (own.to_str().unwrap(), "s"),
+            ("p", ".."),
+            ("p", ""),
+        ] {
+            let told = folder.put_trajectory(persona, 1, session, &"forged");
+            let told = told.unwrap_err().to_string();
+            assert!(told.contains("no names of a session"), "{told}");
+            assert!(
+                folder
+                    .has_trajectory(persona, 1, session, &"forged")
+                    .is_err()
+            );
+        }
+        for persona in ["../../settings", own.to_str().unwrap()] {
+            for path in [
+                folder.journal(persona, 1),
+                folder.workspace(persona, 1),
+                folder.agent(persona, 1),
+            ] {
+                assert!(path.starts_with(folder.root()), "{}", path.display());
+                assert!(File::create(&path).is_err() && fs::create_dir_all(&path).is_err());
+            }
+        }
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+        folder.put_trajectory("p", 1, "s", &"true").unwrap();
+        assert!(folder.has_trajectory("p", 1, "s", &"true").unwrap());
+        File::create(folder.journal("p", 1)).unwrap();
+    }
+
+    #[test]
+    fn what_is_taken_over_from_a_run_is_written_through_no_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let make = |name: &str| RunFolder::create(&dir.path().join(name), &manifest()).unwrap();
+        let (played, graded) = (make("played"), make("graded"));
+        let name = played.put_blob(b"content").unwrap();
+        fs::write(played.root().join("timing.jsonl"), "times\n").unwrap();
+        let victim = dir.path().join("victim");
+        fs::write(&victim, "mine").unwrap();
+        let blob = graded.root().join("blobs").join(&name);
+        symlink(&victim, &blob).unwrap();
+        fs::hard_link(&victim, graded.root().join("timing.jsonl")).unwrap();
+        graded.adopt_play(&played).unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+        assert_eq!(graded.blob(&name).unwrap(), b"content");
+        let times = graded.root().join("timing.jsonl");
+        assert_eq!(fs::read_to_string(times).unwrap(), "times\n");
+        let workspaces = graded.root().join("workspaces");
+        fs::remove_dir(&workspaces).unwrap();
+        symlink(dir.path(), &workspaces).unwrap();
+        let told = graded.adopt_play(&played).unwrap_err().to_string();
+        assert!(told.contains("workspaces: Not a directory"), "{told}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::Disk;
 use super::event::{Event, EventKind};
-use super::foreign::{LINE_LIMIT, open_file};
+use super::foreign::{LINE_LIMIT, open_end, open_file};
 use super::private::key_of_journal;
 
 /// Why a journal cannot be read or written.
@@ -128,7 +128,7 @@ impl Journal {
             path: path.to_owned(),
             source,
         };
-        let file = OpenOptions::new().append(true).open(path).map_err(failed)?;
+        let file = open_end(path).map_err(failed)?;
         file.set_len(whole).map_err(failed)?;
         let lines = events.len() as u64;
         Ok((

@@ -1,9 +1,12 @@
 //! What a suite holds, in `outline.json` of a run folder: what its readers need to tell what a session was about when the
 //! suite is not at hand. Written when a run begins; nothing that plays or scores reads it.
 
+use std::iter;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::foreign::is_plain;
 use pibench_core::vocabulary::{Category, FoundIn, Scope};
 
 /// `outline.json`
@@ -34,7 +37,8 @@ const MOST_SESSIONS: usize = 20_000;
 const MOST_LINES: usize = 4_000_000;
 
 impl Outline {
-    /// What of it goes beyond what a suite can hold, so that whoever counts by it would have no end.
+    /// What of it goes beyond what a suite can hold, so that whoever counts by it would have no end, or whoever makes paths of its ids
+    /// would leave the folder.
     pub(super) fn beyond(&self, runs: u32) -> Option<String> {
         let personas = &self.personas;
         let most = personas.iter().map(|persona| persona.sessions.len()).max();
@@ -57,7 +61,14 @@ impl Outline {
                 return Some(format!("{count} {what}, more than the limit of {limit}"));
             }
         }
-        None
+        let mut ids = personas.iter().flat_map(|persona| {
+            let sessions = persona.sessions.iter().map(|session| &session.id);
+            iter::once(&persona.id).chain(sessions)
+        });
+        let odd = ids.find(|id| !is_plain(id))?;
+        Some(format!(
+            "{odd:?} is no name of a persona or a session, which are folders"
+        ))
     }
 }
 
@@ -133,22 +144,22 @@ mod tests {
             "no_offline_matcher": false, "request": "", "intents": [], "checklist": [],
         });
         let session: SessionOutline = serde_json::from_value(session).unwrap();
+        let outline = |persona: PersonaOutline, personas: usize| Outline {
+            version: 1,
+            suite: String::new(),
+            title: String::new(),
+            scripted: true,
+            personas: vec![persona; personas],
+            tools: Vec::new(),
+            skills: Vec::new(),
+        };
         let beyond = |personas: usize, sessions: usize, runs: u32| {
             let persona = PersonaOutline {
                 id: "p".into(),
                 name: String::new(),
                 sessions: vec![session.clone(); sessions],
             };
-            let outline = Outline {
-                version: 1,
-                suite: String::new(),
-                title: String::new(),
-                scripted: true,
-                personas: vec![persona; personas],
-                tools: Vec::new(),
-                skills: Vec::new(),
-            };
-            outline.beyond(runs).unwrap_or_default()
+            outline(persona, personas).beyond(runs).unwrap_or_default()
         };
         for (personas, sessions, runs) in [(1000, 20, 200), (20, 1000, 1), (1, 1, 1000)] {
             assert_eq!(beyond(personas, sessions, runs), "");
@@ -161,6 +172,21 @@ mod tests {
         ] {
             let told = beyond(personas, sessions, runs);
             assert!(told.starts_with(said), "{told}");
+        }
+        let named = |persona: &str, id: &str| {
+            let mut session = session.clone();
+            session.id = id.into();
+            let persona = PersonaOutline {
+                id: persona.into(),
+                name: String::new(),
+                sessions: vec![session],
+            };
+            outline(persona, 1).beyond(1)
+        };
+        assert_eq!(named("p", "s.2"), None);
+        for (persona, session) in [("..", "s"), ("/tmp/p", "s"), ("p", "../s"), ("p", "")] {
+            let told = named(persona, session).unwrap();
+            assert!(told.contains("is no name of a persona"), "{told}");
         }
     }
 }

@@ -1,21 +1,25 @@
 //! A run as it may be shown while its suite stays private: the same folder with the same scores, and of what was said and asked
 //! only what its owner allows. What is withheld leaves a name under the pack's key, by which its owner can tell it again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::event::{Event, Fault, Turn};
+use super::event::{
+    EpisodeStarted, Event, Fault, IntentJudgement, IntentStatus, ItemVerdict, SessionFinished,
+    SessionStarted, Turn, Wake,
+};
 use super::folder::{
     FolderError, Graded, Imported, Manifest, ProcessMark, Published, RunFolder, Transcripts,
     read_outline, read_results,
 };
 use super::journal::{self, Journal, JournalError};
-use super::outline::{Outline, PersonaOutline, SessionOutline};
+use super::outline::{IntentOutline, ItemOutline, Outline, PersonaOutline, SessionOutline};
 use super::private::key_of;
 use super::results::RunResults;
 use super::standing::{EpisodeResults, played, standing};
 use super::trajectory::{Place, Trajectory};
 use pibench_core::record::{FileChange, Status};
+use pibench_core::score::ItemScore;
 use pibench_vault::Key;
 
 /// What stands in the place of a text that is withheld.
@@ -153,40 +157,74 @@ impl Shown<'_> {
         if self.is_open() {
             return outline;
         }
-        for persona in &mut outline.personas {
+        let Outline {
+            version: _,
+            suite: _,
+            title: _,
+            scripted: _,
+            personas,
+            tools,
+            skills,
+        } = &mut outline;
+        for PersonaOutline { id, name, sessions } in &mut *personas {
             // Its file is one of those that a private pack encrypts. What the agent was told of it stands in the transcript.
-            persona.name.clone_from(&persona.id);
-            for session in &mut persona.sessions {
-                self.session(&persona.id, session, told);
+            name.clone_from(id);
+            for session in sessions {
+                self.session(id, session, told);
             }
         }
         // Which persona has them is not told, so those of one that was not played stand among the others.
         let is_played = |one: &PersonaOutline| one.sessions.iter().any(|session| session.planned);
-        if !(self.is_shown() && outline.personas.iter().all(is_played)) {
-            outline.tools.clear();
-            outline.skills.clear();
+        if !(self.is_shown() && personas.iter().all(is_played)) {
+            tools.clear();
+            skills.clear();
         }
         outline
     }
 
     fn session(&self, persona: &str, session: &mut SessionOutline, told: &Told) {
-        WITHHELD.clone_into(&mut session.title);
+        let SessionOutline {
+            id: session,
+            title,
+            category: _,
+            planned,
+            depends_on: _,
+            dependency_only: _,
+            no_offline_matcher: _,
+            request,
+            intents,
+            checklist,
+        } = session;
+        WITHHELD.clone_into(title);
         // No agent was asked what was not played.
-        if !(self.is_shown() && session.planned) {
-            WITHHELD.clone_into(&mut session.request);
+        if !(self.is_shown() && *planned) {
+            WITHHELD.clone_into(request);
         }
-        let place = format!("{persona}/{}", session.id);
-        for intent in &mut session.intents {
-            let id = (persona.to_owned(), session.id.clone(), intent.id.clone());
-            intent.found_in.clear();
-            if !(self.is_shown() && told.contains(&id)) {
-                WITHHELD.clone_into(&mut intent.content);
+        let place = format!("{persona}/{session}");
+        for intent in intents {
+            let IntentOutline {
+                id,
+                content,
+                scope: _,
+                found_in,
+            } = intent;
+            let whole = (persona.to_owned(), session.clone(), id.clone());
+            found_in.clear();
+            if !(self.is_shown() && told.contains(&whole)) {
+                WITHHELD.clone_into(content);
             }
-            intent.id = self.name(&place, &intent.id);
+            *id = self.name(&place, id);
         }
-        for item in &mut session.checklist {
-            item.id = self.name(&place, &item.id);
-            WITHHELD.clone_into(&mut item.criterion);
+        for item in checklist {
+            let ItemOutline {
+                id,
+                criterion,
+                weight: _,
+                at_end: _,
+                grader: _,
+            } = item;
+            *id = self.name(&place, id);
+            WITHHELD.clone_into(criterion);
         }
     }
 
@@ -199,7 +237,7 @@ impl Shown<'_> {
         events: Vec<Event>,
     ) -> Result<(), PublishError> {
         let mut journal = Journal::create(&folder.journal(persona, run))?;
-        let mut open: Option<(super::event::SessionStarted, Vec<Turn>)> = None;
+        let mut open: Option<(SessionStarted, Vec<Turn>)> = None;
         for event in events {
             let event = self.event(folder, told, persona, event)?;
             journal.append(&event)?;
@@ -243,48 +281,58 @@ impl Shown<'_> {
         event: Event,
     ) -> Result<Event, PublishError> {
         Ok(match event {
-            Event::EpisodeStarted(_) | Event::EpisodeFinished => event,
-            Event::SessionStarted(mut started) => {
-                started.message = self.text(started.message);
-                started.system = self.blob(folder, &started.system)?;
-                started.changes = self.changes(folder, started.changes)?;
-                started.apps.clear();
-                if !self.is_shown() {
-                    started.inputs.clear();
-                }
-                self.faults(&mut started.faults);
-                Event::SessionStarted(started)
+            // Every field by name, here and below, so that a new one has to be thought about: what is forgotten would be shown.
+            Event::EpisodeStarted(EpisodeStarted {
+                version: _,
+                suite: _,
+                suite_digest: _,
+                persona: _,
+                run: _,
+                seed: _,
+                protocol: _,
+                agent: _,
+                user: _,
+                judge: _,
+            })
+            | Event::EpisodeFinished => event,
+            Event::SessionStarted(started) => {
+                Event::SessionStarted(self.session_started(folder, started)?)
             }
             Event::Turn(turn) => Event::Turn(Box::new(self.turn(folder, told, persona, *turn)?)),
-            Event::SessionFinished(mut finished) => {
-                if !self.is_open() {
-                    let place = format!("{persona}/{}", finished.session);
-                    for intent in &mut finished.intents {
-                        intent.intent = self.name(&place, &intent.intent);
-                    }
-                    for item in &mut finished.items {
-                        item.id = self.name(&place, &item.id);
-                    }
-                }
-                if !self.is_shown() {
-                    finished.memory.clear();
-                }
-                finished.changes = self.changes(folder, finished.changes)?;
-                self.faults(&mut finished.faults);
-                Event::SessionFinished(finished)
+            Event::SessionFinished(finished) => {
+                let finished = self.session_finished(folder, persona, *finished)?;
+                Event::SessionFinished(Box::new(finished))
             }
-            Event::Wake(mut wake) => {
-                wake.message = self.text(wake.message);
-                wake.system = self.blob(folder, &wake.system)?;
-                wake.changes = self.changes(folder, wake.changes)?;
-                wake.apps.clear();
-                if !self.is_shown() {
-                    wake.steps.clear();
-                    wake.jobs = super::event::Jobs::default();
-                }
-                self.faults(&mut wake.faults);
-                Event::Wake(wake)
-            }
+            Event::Wake(wake) => Event::Wake(Box::new(self.wake(folder, *wake)?)),
+        })
+    }
+
+    fn session_started(
+        &self,
+        folder: &RunFolder,
+        started: SessionStarted,
+    ) -> Result<SessionStarted, PublishError> {
+        let SessionStarted {
+            session,
+            clock,
+            message,
+            system,
+            inputs,
+            changes,
+            folders,
+            apps: _,
+            faults,
+        } = started;
+        Ok(SessionStarted {
+            session,
+            clock,
+            message: self.text(message),
+            system: self.blob(folder, &system)?,
+            inputs: self.shown(inputs),
+            changes: self.changes(folder, changes)?,
+            folders: self.shown(folders),
+            apps: BTreeMap::new(),
+            faults: self.faults(faults),
         })
     }
 
@@ -293,53 +341,237 @@ impl Shown<'_> {
         folder: &RunFolder,
         told: &Told,
         persona: &str,
-        mut turn: Turn,
+        turn: Turn,
     ) -> Result<Turn, PublishError> {
-        let place = format!("{persona}/{}", turn.session);
-        turn.message = self.text(turn.message);
-        turn.response = self.text(turn.response);
-        turn.next = turn.next.map(|next| self.text(next));
-        turn.changes = self.changes(folder, turn.changes)?;
-        turn.apps.clear();
-        self.faults(&mut turn.faults);
-        if !self.is_shown() {
-            turn.steps.clear();
-            turn.jobs = None;
-        }
+        let Turn {
+            session,
+            turn,
+            clock,
+            message,
+            steps,
+            response,
+            written_calls,
+            changes,
+            folders,
+            apps: _,
+            judgements,
+            intents,
+            items,
+            jobs,
+            faults,
+            next,
+            answers_fact,
+            next_exchange,
+            outcome,
+            usage,
+        } = turn;
+        let place = (persona, session.as_str());
+        let judgements = judgements.into_iter();
+        let judgements = judgements.map(|one| self.judgement(folder, told, place, one));
+        let items = items.into_iter();
+        let items = items.map(|one| self.verdict(folder, place, one));
+        Ok(Turn {
+            turn,
+            clock,
+            message: self.text(message),
+            steps: self.shown(steps),
+            response: self.text(response),
+            written_calls,
+            changes: self.changes(folder, changes)?,
+            folders: self.shown(folders),
+            apps: BTreeMap::new(),
+            judgements: judgements.collect::<Result<_, _>>()?,
+            // Numbers alone.
+            intents,
+            items: items.collect::<Result<_, _>>()?,
+            jobs: self.shown(jobs),
+            faults: self.faults(faults),
+            next: next.map(|next| self.text(next)),
+            answers_fact,
+            next_exchange: self.exchange(folder, next_exchange)?,
+            outcome,
+            usage,
+            session,
+        })
+    }
+
+    fn judgement(
+        &self,
+        folder: &RunFolder,
+        told: &Told,
+        (persona, session): (&str, &str),
+        judgement: IntentJudgement,
+    ) -> Result<IntentJudgement, FolderError> {
+        let IntentJudgement {
+            intent,
+            stage,
+            yes,
+            reason,
+            exchange,
+        } = judgement;
+        let id = (persona.to_owned(), session.to_owned(), intent);
+        let is_told = self.is_open() || self.is_shown() && told.contains(&id);
+        let (_, _, intent) = id;
+        Ok(IntentJudgement {
+            intent: self.id(&format!("{persona}/{session}"), intent),
+            stage,
+            yes,
+            reason: if is_told { reason } else { String::new() },
+            exchange: self.exchange(folder, exchange)?,
+        })
+    }
+
+    fn verdict(
+        &self,
+        folder: &RunFolder,
+        (persona, session): (&str, &str),
+        verdict: ItemVerdict,
+    ) -> Result<ItemVerdict, FolderError> {
+        let ItemVerdict {
+            item,
+            pass,
+            reason,
+            votes,
+            exchange,
+        } = verdict;
+        Ok(ItemVerdict {
+            item: self.id(&format!("{persona}/{session}"), item),
+            pass,
+            reason: if self.is_open() {
+                reason
+            } else {
+                String::new()
+            },
+            // Names of models, which the manifest has.
+            votes,
+            exchange: self.exchange(folder, exchange)?,
+        })
+    }
+
+    fn session_finished(
+        &self,
+        folder: &RunFolder,
+        persona: &str,
+        finished: SessionFinished,
+    ) -> Result<SessionFinished, PublishError> {
+        let SessionFinished {
+            session,
+            outcome,
+            turns,
+            intents,
+            items,
+            proc,
+            comp,
+            memory,
+            changes,
+            faults,
+            usage,
+        } = finished;
+        let place = format!("{persona}/{session}");
+        let intents = intents.into_iter();
+        let intents = intents.map(|IntentStatus { intent, status }| IntentStatus {
+            intent: self.id(&place, intent),
+            status,
+        });
+        let items = items.into_iter();
+        let items = items.map(|ItemScore { id, weight, met }| ItemScore {
+            id: self.id(&place, id),
+            weight,
+            met,
+        });
+        Ok(SessionFinished {
+            session,
+            outcome,
+            turns,
+            intents: intents.collect(),
+            items: items.collect(),
+            proc,
+            comp,
+            memory: self.shown(memory),
+            changes: self.changes(folder, changes)?,
+            faults: self.faults(faults),
+            usage,
+        })
+    }
+
+    fn wake(&self, folder: &RunFolder, wake: Wake) -> Result<Wake, PublishError> {
+        let Wake {
+            by,
+            clock,
+            message,
+            folded,
+            system,
+            steps,
+            changes,
+            folders,
+            apps: _,
+            faults,
+            jobs,
+            usage,
+        } = wake;
+        Ok(Wake {
+            by: self.text(by),
+            clock,
+            message: self.text(message),
+            folded,
+            system: self.blob(folder, &system)?,
+            steps: self.shown(steps),
+            changes: self.changes(folder, changes)?,
+            folders: self.shown(folders),
+            apps: BTreeMap::new(),
+            faults: self.faults(faults),
+            jobs: self.shown(jobs),
+            usage,
+        })
+    }
+
+    /// What is said and done, or nothing of it.
+    fn shown<T: Default>(&self, what: T) -> T {
+        if self.is_shown() { what } else { T::default() }
+    }
+
+    /// The id of an intent or an item at a place.
+    fn id(&self, place: &str, id: String) -> String {
         if self.is_open() {
-            for exchange in exchanges(&mut turn) {
-                *exchange = folder.put_blob(&self.source.blob(exchange)?)?;
-            }
-            return Ok(turn);
+            id
+        } else {
+            self.name(place, &id)
         }
-        turn.next_exchange = None;
-        for judged in &mut turn.judgements {
-            let id = (
-                persona.to_owned(),
-                turn.session.clone(),
-                judged.intent.clone(),
-            );
-            if !(self.is_shown() && told.contains(&id)) {
-                judged.reason.clear();
-            }
-            judged.exchange = None;
-            judged.intent = self.name(&place, &judged.intent);
-        }
-        for item in &mut turn.items {
-            item.item = self.name(&place, &item.item);
-            item.reason.clear();
-            item.exchange = None;
-        }
-        Ok(turn)
+    }
+
+    /// An exchange with a model of the user agent's or a judge's.
+    fn exchange(
+        &self,
+        folder: &RunFolder,
+        exchange: Option<String>,
+    ) -> Result<Option<String>, FolderError> {
+        let exchange = exchange.filter(|_| self.is_open());
+        let kept = exchange.map(|name| folder.put_blob(&self.source.blob(&name)?));
+        kept.transpose()
     }
 
     /// What broke is told, and not in words: a grader's hold what it looked for.
-    fn faults(&self, faults: &mut [Fault]) {
-        if !self.is_open() {
-            for fault in faults {
-                WITHHELD.clone_into(&mut fault.message);
+    fn faults(&self, faults: Vec<Fault>) -> Vec<Fault> {
+        let shown = |fault| {
+            let Fault {
+                kind,
+                source,
+                cause,
+                message,
+            } = fault;
+            let message = if self.is_open() {
+                message
+            } else {
+                WITHHELD.to_owned()
+            };
+            Fault {
+                kind,
+                source,
+                cause,
+                message,
             }
-        }
+        };
+        faults.into_iter().map(shown).collect()
     }
 
     fn changes(
@@ -366,14 +598,6 @@ impl Shown<'_> {
             folder.put_blob(WITHHELD.as_bytes())
         }
     }
-}
-
-fn exchanges(turn: &mut Turn) -> impl Iterator<Item = &mut String> {
-    let judgements = turn.judgements.iter_mut();
-    let items = turn.items.iter_mut();
-    let judgements = judgements.filter_map(|one| one.exchange.as_mut());
-    let items = items.filter_map(|one| one.exchange.as_mut());
-    judgements.chain(items).chain(&mut turn.next_exchange)
 }
 
 /// The intents that the user told the agent in any run: persona, session, id.
@@ -413,22 +637,61 @@ fn without_paths(manifest: &Manifest) -> Manifest {
             word.clone()
         }
     };
-    let process = manifest.process.clone().map(|mark| ProcessMark {
+    let Manifest {
+        version: _,
+        host: _,
+        started: _,
+        suite: _,
+        suite_path,
+        suite_digest: _,
+        suite_parts: _,
+        protocol: _,
+        protocol_version: _,
+        scaffold: _,
+        scaffold_prompt: _,
+        scaffold_prompt_digest: _,
+        agent: _,
+        user: _,
+        judge: _,
+        players: _,
+        models: _,
+        process,
+        runs: _,
+        seed: _,
+        personas: _,
+        sessions: _,
+        ablate: _,
+        shard: _,
+        graded,
+        set: _,
+        max_cost: _,
+        plugin_dirs: _,
+        prompts,
+        prompts_version: _,
+        prompts_digest: _,
+        policy,
+        policy_digest: _,
+        plugins: _,
+        limits: _,
+        imported,
+        published: _,
+    } = manifest;
+    let process = process.clone().map(|mark| ProcessMark {
         command: mark.command.iter().map(plain).collect(),
         read: mark.read.iter().map(name).collect(),
         ..mark
     });
     Manifest {
         process,
-        suite_path: name(&manifest.suite_path),
+        suite_path: name(suite_path),
         plugin_dirs: Vec::new(),
-        prompts: manifest.prompts.as_ref().map(name),
-        policy: manifest.policy.as_ref().map(name),
-        graded: manifest.graded.clone().map(|graded| Graded {
+        prompts: prompts.as_ref().map(name),
+        policy: policy.as_ref().map(name),
+        graded: graded.clone().map(|graded| Graded {
             from: name(&graded.from),
             ..graded
         }),
-        imported: manifest.imported.clone().map(|imported| Imported {
+        imported: imported.clone().map(|imported| Imported {
             path: name(&imported.path),
             ..imported
         }),

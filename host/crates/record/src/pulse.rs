@@ -2,8 +2,8 @@
 //! depends on it, and nothing seals it. It stays where a run was cut off, for whoever goes on: what it says was spent was paid. Of
 //! all else one that a killed process left says nothing.
 
-use std::fs;
-use std::io::Read;
+use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::folder::{PULSE, RunFolder};
@@ -37,7 +37,10 @@ impl Teller {
         }
         let draft = self.path.with_extension("new");
         let text = serde_json::to_vec(pulse).unwrap_or_default();
-        if fs::write(&draft, text).is_ok() {
+        // A process that was killed may have left it, or a stranger a link.
+        let _ = fs::remove_file(&draft);
+        let written = File::create_new(&draft).and_then(|mut file| file.write_all(&text));
+        if written.is_ok() {
             let _ = fs::rename(&draft, &self.path);
         }
         self.told.clone_from(pulse);
@@ -63,4 +66,28 @@ pub fn read_last(folder: &Path) -> Option<Pulse> {
     let mut text = Vec::new();
     file.take(LIMIT).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::disk::tests::manifest;
+
+    #[test]
+    fn what_is_told_is_written_through_no_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(&dir.path().join("run"), &manifest()).unwrap();
+        let victim = dir.path().join("victim");
+        fs::write(&victim, "mine").unwrap();
+        symlink(&victim, folder.root().join("pulse.new")).unwrap();
+        let pulse = Pulse {
+            calls: 1,
+            ..Pulse::default()
+        };
+        Teller::of(&folder).tell(&pulse);
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+        assert_eq!(read_last(folder.root()), Some(pulse));
+    }
 }

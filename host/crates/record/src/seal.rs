@@ -116,6 +116,9 @@ pub(super) fn plain_file(root: &Path, path: &str) -> Result<Vec<u8>, FolderError
     })
 }
 
+/// What is wrong with a file or blob that is sealed and not there.
+pub(super) const GONE: &str = "it is gone";
+
 /// Why a seal is not held against the files.
 #[derive(Debug)]
 pub(super) enum Unsound {
@@ -144,6 +147,8 @@ pub(super) struct Broken {
     pub(super) files: Vec<(String, String)>,
     pub(super) added: Vec<String>,
     pub(super) added_blobs: Vec<String>,
+    /// Listed, and not there. The content of those that are there is not looked at.
+    pub(super) gone_blobs: Vec<String>,
 }
 
 /// Holds a seal against the files that would be sealed now, and the blobs.
@@ -281,7 +286,10 @@ impl Lines {
             {
                 broken.added_blobs.push(added?);
             }
-            found.next_if(|one| one.as_ref().is_ok_and(|one| *one == name));
+            let is_there = found.next_if(|one| one.as_ref().is_ok_and(|one| *one == name));
+            if is_there.is_none() {
+                broken.gone_blobs.push(name.clone());
+            }
             last = Some(name);
         }
     }
@@ -303,7 +311,7 @@ fn sealed_file(entry: &str) -> Option<(String, String, bool)> {
 /// Makes the digests of files again. A seal is as foreign as its folder: no file is read because it says so, but those that
 /// are there.
 fn check(root: &Path, there: &mut Vec<(String, Option<String>)>, broken: &mut Broken) {
-    let gone = |path| Some((path, "it is gone".to_owned()));
+    let gone = |path| Some((path, GONE.to_owned()));
     let wrong = |(path, sealed): (String, Option<String>)| match sealed {
         Some(sealed) => match digest(root, &path) {
             Ok(now) if now == sealed => None,

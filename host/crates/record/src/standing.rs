@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::event::{Event, Fault, RoleUsage, SessionFinished, Step, Turn, VERSION};
 use super::folder::{Manifest, read_preflight};
+pub use super::foreign::is_plain;
 use super::journal::{self, JournalError};
 use super::line::Names;
 use super::outline::{PersonaOutline, SessionOutline};
@@ -618,11 +619,6 @@ pub fn episode(dir: &Path, persona: &str, run: u32) -> Result<Vec<Event>, Journa
         Some(path) => journal::events(&path),
         None => Ok(Vec::new()),
     }
-}
-
-/// Whether a word of a record may become a part of a path: a folder from a stranger must not name files outside of it.
-pub fn is_plain(id: &str) -> bool {
-    !id.is_empty() && !id.contains(['/', '\0']) && id != ".." && id != "."
 }
 
 #[cfg(test)]

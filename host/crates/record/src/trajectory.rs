@@ -10,8 +10,8 @@ use similar::TextDiff;
 
 use super::event::{SessionFinished, SessionStarted, Turn, VERSION};
 use super::folder::{FolderError, RunFolder, Timing, read_timings};
+use super::foreign::is_plain;
 use super::private::read_record;
-use super::standing::is_plain;
 use pibench_core::record::{ChangeKind, FileChange, GuestCall};
 use pibench_core::vocabulary::Category;
 

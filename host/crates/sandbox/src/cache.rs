@@ -119,6 +119,17 @@ pub fn size(dir: &Path) -> std::io::Result<u64> {
     Ok(bytes)
 }
 
+/// Keeps that this user said something, by its digest in hex: nobody else can write it here.
+pub fn keep_said(dir: &Path, digest: &str) -> std::io::Result<()> {
+    let opened = open(dir)?;
+    opened.write(&opened.said(digest), &[])
+}
+
+/// Whether this user said it, with this cache.
+pub fn was_said(dir: &Path, digest: &str) -> bool {
+    open(dir).is_ok_and(|opened| opened.content(&opened.said(digest)).is_some())
+}
+
 /// A component of code that was compiled a moment ago.
 fn fresh(engine: &Engine, code: &[u8]) -> Result<Component, CompileError> {
     deserialize(engine, code).map_err(|error| CompileError::Invalid(format!("{error:#}")))
@@ -225,6 +236,11 @@ impl Opened {
             .ok()?;
         file.lock().ok()?;
         Some(file)
+    }
+
+    /// Where it is kept that something was said.
+    fn said(&self, digest: &str) -> PathBuf {
+        self.dir.join(format!("{digest}.said"))
     }
 
     /// What a small file of ours holds.
@@ -350,6 +366,24 @@ mod tests {
         assert!(Cache::open(dir.path()).0.is_none());
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
         assert!(Cache::open(dir.path()).0.is_some());
+    }
+
+    #[test]
+    fn what_this_user_said_is_known_and_nobody_elses_word_is_taken_for_it() {
+        let (_dir, opened) = opened();
+        let dir = &opened.dir;
+        assert!(!was_said(dir, "aa"));
+        keep_said(dir, "aa").unwrap();
+        assert!(was_said(dir, "aa") && !was_said(dir, "bb"));
+        fs::copy(opened.said("aa"), opened.said("bb")).unwrap();
+        assert!(!was_said(dir, "bb"), "one file stands for no other");
+        let foreign = Opened {
+            key: [7; 32],
+            ..opened.clone()
+        };
+        foreign.write(&opened.said("cc"), &[]).unwrap();
+        fs::write(opened.said("dd"), []).unwrap();
+        assert!(!was_said(dir, "cc") && !was_said(dir, "dd"));
     }
 
     #[test]

@@ -38,7 +38,9 @@ pub mod workspace;
 
 pub use app::{App, OpenError};
 pub use arguments::ArgumentCheck;
-pub use cache::{files as cache_files, size as cache_size, usable as cache_usable};
+pub use cache::{
+    files as cache_files, keep_said, size as cache_size, usable as cache_usable, was_said,
+};
 pub use document::Documents;
 pub use fault::GuestFault;
 pub use grader::Grader;

@@ -69,6 +69,8 @@ pub struct Plugins {
     told: Mutex<HashMap<String, String>>,
     /// What files held a moment ago, by their paths: what has just changed is not remembered for other processes.
     looked: Mutex<HashMap<PathBuf, (Stamp, Known)>>,
+    /// The locks of folders, by their paths: one may be long, and every component of its folder is held to it.
+    locks: Mutex<HashMap<PathBuf, (Stamp, Arc<Lock>)>>,
     /// Those whose code could be better, for `compile_well`.
     hurried: Mutex<BTreeSet<String>>,
     seats: BTreeMap<Kind, Arc<Seats<Box<LiveApp>>>>,
@@ -138,6 +140,7 @@ impl Plugins {
             loaded: Mutex::default(),
             told: Mutex::default(),
             looked: Mutex::default(),
+            locks: Mutex::default(),
             hurried: Mutex::default(),
         }
     }
@@ -221,7 +224,7 @@ impl Plugins {
             let path = dir.join(format!("{name}.wasm"));
             if !path.is_file() {
                 looked.push(path.display().to_string());
-                absent = absent.or(pinned_beside(name, &path)?);
+                absent = absent.or(self.pinned_beside(name, &path)?);
                 continue;
             }
             // In the place of one that was pinned no other is taken.
@@ -400,11 +403,50 @@ impl Plugins {
         size: usize,
         facts: Option<&Facts>,
     ) -> Result<bool, LockError> {
-        let beside = lock::beside(path)?;
-        for lock in self.terms.lock.iter().chain(&beside) {
+        let beside = self.lock_beside(path)?;
+        for lock in self.terms.lock.iter().chain(beside.as_deref()) {
             lock.check(path, sha256, size as u64, facts)?;
         }
         Ok(beside.is_some())
+    }
+
+    /// The lock of a component's folder, read again once it has changed; None where there is none.
+    fn lock_beside(&self, path: &Path) -> Result<Option<Arc<Lock>>, LockError> {
+        let file = path.with_file_name(lock::FILE);
+        let stamp = Stamp::of(&file);
+        if let Some((then, lock)) = held(&self.locks).get(&file)
+            && Some(*then) == stamp
+        {
+            return Ok(Some(Arc::clone(lock)));
+        }
+        let Some(lock) = lock::beside(path)?.map(Arc::new) else {
+            return Ok(None);
+        };
+        if let Some(stamp) = stamp
+            && Stamp::of(&file) == Some(stamp)
+        {
+            held(&self.locks).insert(file, (stamp, Arc::clone(&lock)));
+        }
+        Ok(Some(lock))
+    }
+
+    /// The digest that the lock of a folder pins for a component, and what is said where its file is not there.
+    fn pinned_beside(
+        &self,
+        name: &str,
+        path: &Path,
+    ) -> Result<Option<(String, LockError)>, LockError> {
+        let Some(lock) = self.lock_beside(path)? else {
+            return Ok(None);
+        };
+        Ok(lock.digest(path).map(|digest| {
+            let absent = LockError::Absent {
+                name: name.to_owned(),
+                path: path.to_owned(),
+                lock: lock.path.clone(),
+            };
+            (digest.to_owned(), absent)
+        }))
     }
 
     /// Decides what a component file may be and use.
@@ -570,21 +612,6 @@ impl Plugins {
         }
         Ok(wasm)
     }
-}
-
-/// The digest that the lock of a folder pins for a component, and what is said where its file is not there.
-fn pinned_beside(name: &str, path: &Path) -> Result<Option<(String, LockError)>, LockError> {
-    let Some(lock) = lock::beside(path)? else {
-        return Ok(None);
-    };
-    Ok(lock.digest(path).map(|digest| {
-        let absent = LockError::Absent {
-            name: name.to_owned(),
-            path: path.to_owned(),
-            lock: lock.path.clone(),
-        };
-        (digest.to_owned(), absent)
-    }))
 }
 
 fn not_component(name: &str, path: &Path, reason: &str) -> LoadError {

@@ -3,9 +3,13 @@
 //! the lock.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use toml::Spanned;
@@ -13,12 +17,26 @@ use toml::Spanned;
 use super::cache::hex;
 use super::component::Facts;
 use pibench_suite::depth::{DEPTH_LIMIT, too_deep};
+use pibench_suite::problem::place;
 
 /// The file's name, in the folder of the components.
 pub const FILE: &str = "pibench.lock";
 
 /// The version of the format.
 const VERSION: u32 = 1;
+
+/// Bytes of a lock.
+const BYTE_LIMIT: u64 = 1 << 20;
+
+/// Plugins of a lock.
+const PLUGIN_LIMIT: usize = 4096;
+
+/// The folder may be a stranger's: no link is followed to another file, and no pipe is waited for.
+const PLAIN: i32 = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .bits()
+    .cast_signed();
 
 /// The whole file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,18 +121,41 @@ fn dir(path: &Path) -> &Path {
 /// The lock of a component's folder; None where there is none.
 pub(super) fn beside(component: &Path) -> Result<Option<Lock>, LockError> {
     let path = component.with_file_name(FILE);
-    match std::fs::read_to_string(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+    match read_text(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         text => parse(&path, text).map(Some),
     }
 }
 
 /// The lock that a suite names.
 pub fn read(path: &Path) -> Result<Lock, LockError> {
-    parse(path, std::fs::read_to_string(path))
+    parse(path, read_text(path))
 }
 
-fn parse(path: &Path, text: std::io::Result<String>) -> Result<Lock, LockError> {
+/// A lock's text: of a regular file of a bounded length, whoever made the folder that it lies in.
+fn read_text(path: &Path) -> io::Result<String> {
+    let not_regular = || io::Error::other("it is not a regular file, and no link is followed");
+    let opened = File::options().read(true).custom_flags(PLAIN).open(path);
+    let file = opened.map_err(|error| {
+        match Errno::from_io_error(&error) {
+            // A link, and a socket.
+            Some(Errno::LOOP | Errno::NXIO) => not_regular(),
+            _ => error,
+        }
+    })?;
+    if !file.metadata()?.is_file() {
+        return Err(not_regular());
+    }
+    let mut bytes = Vec::new();
+    file.take(BYTE_LIMIT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > BYTE_LIMIT {
+        let told = format!("it has more bytes than the limit of {BYTE_LIMIT}");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, told));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))
+}
+
+fn parse(path: &Path, text: io::Result<String>) -> Result<Lock, LockError> {
     let lock = text
         .map_err(|error| error.to_string())
         .and_then(|text| Lock::parse(&text));
@@ -129,17 +170,23 @@ fn parse(path: &Path, text: std::io::Result<String>) -> Result<Lock, LockError> 
 }
 
 impl Lock {
-    /// Reads a lock's text. An error names the line.
+    /// Reads a lock's text. An error names the place and quotes nothing of what is no lock: a stranger's folder or setting may have
+    /// named any file.
     pub fn parse(text: &str) -> Result<Self, String> {
         if too_deep(text).is_some() {
             return Err(format!("nested deeper than {DEPTH_LIMIT} levels"));
         }
-        let Written { version, plugins } =
-            toml::from_str(text).map_err(|error| error.to_string())?;
+        let Written { version, plugins } = toml::from_str(text).map_err(|error| {
+            let place = place(text, error.span());
+            format!("{place}: it is not as `pibench-host plugin lock` writes it")
+        })?;
         if version != VERSION {
             return Err(format!(
                 "version {version} of the format is not known; this host reads version {VERSION}"
             ));
+        }
+        if plugins.len() > PLUGIN_LIMIT {
+            return Err(too_many(plugins.len()));
         }
         one_for_each(text, &plugins)?;
         Ok(Self {
@@ -212,6 +259,10 @@ struct Written {
     version: u32,
     #[serde(default, rename = "plugin")]
     plugins: Vec<Spanned<Locked>>,
+}
+
+fn too_many(plugins: usize) -> String {
+    format!("it has {plugins} plugins, more than the limit of {PLUGIN_LIMIT}")
 }
 
 /// Each entry is of a file of its own, and named after it: of two that say different things, nobody could tell which holds.
@@ -300,6 +351,9 @@ fn keep(dir: &Path, mut plugins: Vec<Locked>) -> Result<Lock, LockError> {
     };
     plugins.sort();
     let path = dir.join(FILE);
+    if plugins.len() > PLUGIN_LIMIT {
+        return Err(failed(&path, too_many(plugins.len())));
+    }
     let lock = Lock {
         path: path.clone(),
         version: VERSION,
@@ -399,13 +453,81 @@ mod tests {
     fn a_lock_of_another_form_is_refused() {
         for (text, said) in [
             ("version = 2", "version 2"),
-            ("version = 1\nplugins = 3", "unknown field `plugins`"),
-            ("version = 1\n[[plugin]]\nname = 'a'", "missing field"),
-            ("", "missing field `version`"),
+            ("version = 1\nplugins = 3", "line 2, column 1: it is not as"),
+            ("version = 1\n[[plugin]]\nname = 'a'", "it is not as"),
+            ("", "line 1, column 1"),
         ] {
             let error = Lock::parse(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn of_a_file_that_is_no_lock_nothing_is_quoted() {
+        for text in [
+            "KEY=sk-secret\0HOME=/root",
+            "-----BEGIN sk-secret-----",
+            "version = 1\nsk-secret = 2",
+            "version = \"sk-secret\"",
+            "version = 1\nplugin = [\"sk-secret\"]",
+        ] {
+            let error = Lock::parse(text).unwrap_err();
+            assert!(!error.contains("secret"), "{error}");
+            assert!(
+                error.contains("line ") && error.contains("column "),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_lock_is_a_regular_file_of_a_bounded_length() {
+        let dir = tempfile::tempdir().unwrap();
+        let component = dir.path().join("a.wasm");
+        let path = dir.path().join(FILE);
+        let refused = |said: &str| {
+            for error in [beside(&component).unwrap_err(), read(&path).unwrap_err()] {
+                assert!(error.to_string().contains(said), "{error}");
+            }
+            std::fs::remove_file(&path).unwrap();
+        };
+        let plain = dir.path().join("plain");
+        std::fs::write(&plain, "version = 1\n").unwrap();
+        for target in [
+            plain.as_path(),
+            Path::new("/dev/zero"),
+            Path::new("nowhere"),
+        ] {
+            std::os::unix::fs::symlink(target, &path).unwrap();
+            refused("not a regular file");
+        }
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+        refused("not a regular file");
+        let limit = usize::try_from(BYTE_LIMIT).unwrap();
+        let long = |bytes: usize| format!("version = 1\n{}", "#".repeat(bytes - 12));
+        std::fs::write(&path, long(limit + 1)).unwrap();
+        refused("more bytes than the limit of 1048576");
+        std::fs::write(&path, long(limit)).unwrap();
+        assert!(beside(&component).unwrap().is_some() && read(&path).is_ok());
+    }
+
+    #[test]
+    fn a_lock_has_a_bounded_number_of_plugins() {
+        let lock = |plugins: usize| {
+            let entries = (0..plugins).map(|at| {
+                format!(
+                    "[[plugin]]\nname=\"p{at}\"\nversion=\"\"\nwit=\"\"\nsha256=\"\"\nsize=1\nsource=\"p{at}.wasm\"\n"
+                )
+            });
+            Lock::parse(&format!("version = 1\n{}", entries.collect::<String>()))
+        };
+        let error = lock(PLUGIN_LIMIT + 1).unwrap_err();
+        assert!(
+            error.contains("4097 plugins, more than the limit of 4096"),
+            "{error}"
+        );
+        assert_eq!(lock(PLUGIN_LIMIT).unwrap().plugins.len(), PLUGIN_LIMIT);
     }
 
     #[test]

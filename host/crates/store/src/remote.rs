@@ -1,9 +1,11 @@
 //! A place in a store: what is there, and the ways to read and write it. What the network does is waited out.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,7 +18,9 @@ use object_store::{
     Error, ObjectMeta, ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutMode, PutOptions,
     RetryConfig,
 };
+use tempfile::NamedTempFile;
 use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
 use url::Url;
 
 use super::{COPIES, Wanted};
@@ -38,7 +42,22 @@ const FIRST_PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_secs(15);
 
 /// The bytes of one object that are read: a journal's line with all its calls is far below.
-const LARGEST: u64 = 256 << 20;
+const LARGEST: u32 = 256 << 20;
+
+/// The bytes up to which an object may have grown since it was listed, or its listing lie.
+const GROWN: u32 = 16 << 20;
+
+/// The bytes of all objects that are read at a time.
+const HELD: usize = AT_ONCE * GROWN as usize;
+
+/// The bytes of a journal, as of one in a folder (see `pibench_record::foreign`).
+const JOURNAL: u64 = 4 << 30;
+
+/// The bytes of all that is fetched of a place: runs of thousands of episodes stay far below.
+const PLACE: u64 = 256 << 30;
+
+/// The objects of a place whose store lists them in no order: they are held all at a time.
+const UNORDERED: usize = 2_000_000;
 
 /// Digits of a line's number in its name, so that they sort.
 const DIGITS: usize = 8;
@@ -105,6 +124,43 @@ enum Pass {
     Files,
     /// All but blobs.
     LinesAndSmallFiles,
+}
+
+/// An object of a listing.
+#[derive(Debug)]
+struct Listed {
+    key: Key,
+    size: u32,
+}
+
+impl Listed {
+    /// The bytes that are read of it: it may have been written anew.
+    fn most(&self) -> u32 {
+        self.size.max(GROWN)
+    }
+}
+
+/// What bounds the fetching of a place, whatever its listing says.
+struct Bounds {
+    /// The bytes of all that is fetched.
+    place: u64,
+    /// Those of one journal.
+    journal: u64,
+    /// What of the first may still come.
+    left: Cell<u64>,
+    /// Room for what is held until it is written.
+    room: Semaphore,
+}
+
+impl Bounds {
+    fn new(place: u64, journal: u64) -> Self {
+        Self {
+            place,
+            journal,
+            left: Cell::new(place),
+            room: Semaphore::new(HELD),
+        }
+    }
 }
 
 /// A place in a store.
@@ -181,6 +237,10 @@ impl Remote {
 
     /// Makes a folder hold what is wanted of the place. What is there already and cannot have changed is not fetched again.
     pub fn fetch(&self, dir: &Path, wanted: &Wanted) -> Result<(), StoreError> {
+        self.fetch_within(dir, wanted, &Bounds::new(PLACE, JOURNAL))
+    }
+
+    fn fetch_within(&self, dir: &Path, wanted: &Wanted, bounds: &Bounds) -> Result<(), StoreError> {
         let below = wanted.part.as_ref().map_or_else(
             || self.prefix.clone(),
             |part| self.prefix.clone().join(part.as_str()),
@@ -193,7 +253,7 @@ impl Remote {
         };
         self.runtime.block_on(async {
             for pass in passes {
-                self.fetch_pages(dir, &below, *pass).await?;
+                self.fetch_pages(dir, &below, *pass, bounds).await?;
             }
             Ok::<_, StoreError>(())
         })?;
@@ -202,20 +262,31 @@ impl Remote {
     }
 
     /// Fetches what a pass is for, a page of the listing after the other.
-    async fn fetch_pages(&self, dir: &Path, below: &Key, pass: Pass) -> Result<(), StoreError> {
+    async fn fetch_pages(
+        &self,
+        dir: &Path,
+        below: &Key,
+        pass: Pass,
+        bounds: &Bounds,
+    ) -> Result<(), StoreError> {
         let (mut after, mut patience) = (None, FIRST_PATIENCE);
         loop {
             let page = self.list_some(below, after.as_ref(), PAGE, patience);
             let page = page.await?;
             if !is_in_order(after.as_ref(), &page) {
                 // As directory buckets of S3 are listed: by pages some would be passed over.
-                let all = self.list_some(below, None, usize::MAX, PATIENCE).await?;
-                return self.fetch_page(dir, all, pass).await;
+                let all = self.list_some(below, None, UNORDERED + 1, PATIENCE).await?;
+                if all.len() > UNORDERED {
+                    let reason =
+                        format!("its store lists more than {UNORDERED} objects, and in no order");
+                    return Err(unfit(below, reason));
+                }
+                return self.fetch_page(dir, all, pass, bounds).await;
             }
             let is_last = page.len() < PAGE;
             after = page.last().map(|object| object.location.clone());
             patience = PATIENCE;
-            self.fetch_page(dir, page, pass).await?;
+            self.fetch_page(dir, page, pass, bounds).await?;
             if is_last {
                 return Ok(());
             }
@@ -246,9 +317,10 @@ impl Remote {
         dir: &Path,
         page: Vec<ObjectMeta>,
         pass: Pass,
+        bounds: &Bounds,
     ) -> Result<(), StoreError> {
         let mut files = Vec::new();
-        let mut lines: BTreeMap<PathBuf, BTreeMap<u64, Key>> = BTreeMap::new();
+        let mut lines: BTreeMap<PathBuf, BTreeMap<u64, Listed>> = BTreeMap::new();
         for object in page {
             let path = self.path_of(&object.location)?;
             let line = line_of(&path);
@@ -257,25 +329,30 @@ impl Remote {
                 Pass::Files => line.is_none(),
                 Pass::LinesAndSmallFiles => !in_folder(&path, "blobs"),
             };
-            if !is_wanted || is_kept(&dir.join(&path), &path, object.size) {
+            if !is_wanted {
                 continue;
             }
-            if object.size > LARGEST {
-                return Err(StoreError::Content {
-                    key: object.location.to_string(),
-                    reason: format!("it has {} bytes, more than any file of a run", object.size),
-                });
+            self.spend(bounds, object.size)?;
+            if is_kept(&dir.join(&path), &path, object.size) {
+                continue;
             }
+            let size = u32::try_from(object.size).ok();
+            let Some(size) = size.filter(|size| *size <= LARGEST) else {
+                let reason = format!("it has {} bytes, more than any file of a run", object.size);
+                return Err(unfit(&object.location, reason));
+            };
+            let key = object.location;
             match line {
                 Some((journal, number)) => {
                     let lines = lines.entry(journal).or_default();
-                    lines.insert(number, object.location);
+                    lines.insert(number, Listed { key, size });
                 }
-                None => files.push((path, object.location)),
+                None => files.push((path, Listed { key, size })),
             }
         }
-        let fetched = stream::iter(files).map(|(path, key)| async move {
-            let bytes = self.read(&key).await?;
+        let fetched = stream::iter(files).map(|(path, listed)| async move {
+            let _room = bounds.room.acquire_many(listed.most()).await;
+            let bytes = self.read_listed(&listed, bounds).await?;
             write(&dir.join(path), &bytes)
         });
         fetched
@@ -283,35 +360,96 @@ impl Remote {
             .try_collect::<Vec<()>>()
             .await?;
         for (journal, lines) in lines {
-            self.add_lines(&dir.join(&journal), lines).await?;
+            self.add_lines(&dir.join(&journal), lines, bounds).await?;
         }
         Ok(())
     }
 
-    /// Adds to a journal the lines that it does not have yet; up to the first that is missing.
-    async fn add_lines(&self, path: &Path, lines: BTreeMap<u64, Key>) -> Result<(), StoreError> {
+    /// Adds to a journal the lines that it does not have yet, as they come; up to the first that is missing.
+    async fn add_lines(
+        &self,
+        path: &Path,
+        lines: BTreeMap<u64, Listed>,
+        bounds: &Bounds,
+    ) -> Result<(), StoreError> {
         let disk = |source| StoreError::Disk { source };
-        let mut text = match fs::read(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(disk(error)),
-        };
-        let first = text.split(|byte| *byte == b'\n').count() as u64;
-        let wanted = (first..).map_while(|number| lines.get(&number));
-        let found = stream::iter(wanted).map(|key| self.read(key));
-        let found: Vec<Vec<u8>> = found.buffered(AT_ONCE).try_collect().await?;
-        if found.is_empty() && path.exists() {
+        let known = count_lines(path).map_err(disk)?;
+        let first = known.unwrap_or_default() + 1;
+        if known.is_some() && !lines.contains_key(&first) {
             return Ok(());
         }
-        text.extend(found.into_iter().flatten());
-        write(path, &text)
+        let mut file = begin(path).map_err(disk)?;
+        let mut length = 0;
+        if known.is_some() {
+            let mut before = File::open(path).map_err(disk)?;
+            length = io::copy(&mut before, &mut file).map_err(disk)?;
+        }
+        let wanted = (first..).map_while(|number| lines.get(&number));
+        // Room is given in their order: the first of them never waits for one behind it.
+        let roomy = stream::iter(wanted).then(|listed| async move {
+            let room = bounds.room.acquire_many(listed.most()).await;
+            (listed, room)
+        });
+        let read = roomy.map(|(listed, room)| async move {
+            let bytes = self.read_listed(listed, bounds).await?;
+            Ok::<_, StoreError>((listed, bytes, room))
+        });
+        let mut read = pin!(read.buffered(AT_ONCE));
+        while let Some((listed, bytes, _room)) = read.try_next().await? {
+            length += bytes.len() as u64;
+            if length > bounds.journal {
+                let most = bounds.journal;
+                let reason = format!("with it the journal has more than its limit of {most} bytes");
+                return Err(unfit(&listed.key, reason));
+            }
+            file.write_all(&bytes).map_err(disk)?;
+        }
+        finish(file, path).map_err(disk)
     }
 
-    async fn read(&self, key: &Key) -> Result<Vec<u8>, StoreError> {
-        let bytes = self.retried("read", PATIENCE, || async {
-            self.store.get(key).await?.bytes().await
+    /// Takes so many bytes from those that may still come.
+    fn spend(&self, bounds: &Bounds, bytes: u64) -> Result<(), StoreError> {
+        let left = bounds.left.get().checked_sub(bytes);
+        let left = left.ok_or_else(|| StoreError::Content {
+            key: self.url.clone(),
+            reason: format!(
+                "its files have more than {} bytes, the limit of what is fetched of a place",
+                bounds.place
+            ),
+        })?;
+        bounds.left.set(left);
+        Ok(())
+    }
+
+    /// The bytes of a listed object. What it has beyond its listing counts, too.
+    async fn read_listed(&self, listed: &Listed, bounds: &Bounds) -> Result<Vec<u8>, StoreError> {
+        let bytes = self.read(&listed.key, listed.most()).await?;
+        let more = (bytes.len() as u64).saturating_sub(listed.size.into());
+        self.spend(bounds, more)?;
+        Ok(bytes)
+    }
+
+    /// The bytes of an object that has at most so many.
+    async fn read(&self, key: &Key, most: u32) -> Result<Vec<u8>, StoreError> {
+        let read = self.retried("read", PATIENCE, || async {
+            let mut pieces = self.store.get(key).await?.into_stream();
+            let mut bytes = Vec::new();
+            while let Some(piece) = pieces.try_next().await? {
+                if bytes.len() + piece.len() > most as usize {
+                    return Ok(None);
+                }
+                bytes.extend_from_slice(&piece);
+            }
+            Ok::<_, Error>(Some(bytes))
         });
-        Ok(bytes.await?.to_vec())
+        read.await?.ok_or_else(|| {
+            let reason = if most < LARGEST {
+                format!("it has more than {most} bytes, more than its store lists: read it again")
+            } else {
+                format!("it has more than {most} bytes, more than any file of a run")
+            };
+            unfit(key, reason)
+        })
     }
 
     /// Writes an object, whatever was there.
@@ -339,7 +477,7 @@ impl Remote {
         if made.await? {
             return Ok(true);
         }
-        Ok(self.read(&key).await? == bytes)
+        Ok(self.read(&key, LARGEST).await? == bytes)
     }
 
     /// Finds out whether an object that is there is not made again, on which the claim on a part rests.
@@ -373,7 +511,7 @@ impl Remote {
 
     /// An object; None without one.
     pub(crate) async fn read_if_there(&self, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
-        match self.read(&self.key_of(path)?).await {
+        match self.read(&self.key_of(path)?, LARGEST).await {
             Ok(bytes) => Ok(Some(bytes)),
             Err(StoreError::Store { source, .. }) if matches!(*source, Error::NotFound { .. }) => {
                 Ok(None)
@@ -391,7 +529,7 @@ impl Remote {
         let objects = listed.await?.objects;
         let read = stream::iter(objects).map(|object| async move {
             let name = object.location.filename().unwrap_or_default().to_owned();
-            Ok((name, self.read(&object.location).await?))
+            Ok((name, self.read(&object.location, GROWN).await?))
         });
         read.buffered(AT_ONCE).try_collect().await
     }
@@ -578,17 +716,52 @@ fn is_kept(file: &Path, path: &Path, size: u64) -> bool {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let _kept = COPIES.read().unwrap_or_else(PoisonError::into_inner);
     let written = || {
-        let dir = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(dir)?;
-        // Others may look at the folder while it is brought up to date.
-        let mut file = tempfile::NamedTempFile::new_in(dir)?;
-        io::Write::write_all(&mut file, bytes)?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
+        let mut file = begin(path)?;
+        file.write_all(bytes)?;
+        finish(file, path)
     };
     written().map_err(|source| StoreError::Disk { source })
+}
+
+/// A file that will stand at a path: others may look at the folder while it is brought up to date.
+fn begin(path: &Path) -> io::Result<NamedTempFile> {
+    let _kept = COPIES.read().unwrap_or_else(PoisonError::into_inner);
+    let dir = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(dir)?;
+    NamedTempFile::new_in(dir)
+}
+
+fn finish(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    let _kept = COPIES.read().unwrap_or_else(PoisonError::into_inner);
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// The lines of a journal that is here; None without one.
+fn count_lines(path: &Path) -> io::Result<Option<u64>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let (mut reader, mut lines) = (BufReader::new(file), 0);
+    loop {
+        let piece = reader.fill_buf()?;
+        let length = piece.len();
+        if length == 0 {
+            return Ok(Some(lines));
+        }
+        lines += piece.split(|byte| *byte == b'\n').count() as u64 - 1;
+        reader.consume(length);
+    }
+}
+
+/// What of a place is no run's.
+fn unfit(key: &Key, reason: String) -> StoreError {
+    StoreError::Content {
+        key: key.to_string(),
+        reason,
+    }
 }
 
 /// A store has no empty folders; a run folder has four from its beginning. Runs lie at most `deep` folders down.
@@ -693,6 +866,68 @@ mod tests {
                 .count();
             assert_eq!(of, if blobs { 2 * PAGE } else { 0 });
         }
+    }
+
+    #[test]
+    fn a_place_and_its_journals_have_limits_and_what_is_within_them_is_fetched() {
+        let remote = remote("spring");
+        let journal = Path::new("journal/p.r1.jsonl");
+        remote.runtime.block_on(async {
+            for number in 1..=3 {
+                let path = line_path(journal, number);
+                let written = remote.write(&path, b"ten bytes\n".to_vec());
+                written.await.unwrap();
+            }
+            let manifest = remote.write(Path::new("manifest.json"), b"{}".to_vec());
+            manifest.await.unwrap();
+        });
+        let fetch = |place, journal| {
+            let dir = tempfile::tempdir().unwrap();
+            let (part, blobs) = (None, true);
+            let bounds = Bounds::new(place, journal);
+            let done = remote.fetch_within(dir.path(), &Wanted { part, blobs }, &bounds);
+            done.map(|()| dir).map_err(|error| error.to_string())
+        };
+        let dir = fetch(32, 30).unwrap();
+        let text = fs::read_to_string(dir.path().join(journal)).unwrap();
+        assert_eq!(text, "ten bytes\n".repeat(3));
+        let told = fetch(32, 29).unwrap_err();
+        let line = "read spring/journal/p.r1.jsonl/00000003: with it the journal has more than its limit of 29";
+        assert!(told.contains(line), "{told}");
+        let told = fetch(31, 30).unwrap_err();
+        let place = "read memory://box/spring: its files have more than 31 bytes";
+        assert!(told.contains(place), "{told}");
+    }
+
+    #[test]
+    fn an_object_is_read_to_its_limit_whatever_its_store_lists() {
+        let remote = remote("spring");
+        let large = vec![b'x'; GROWN as usize + 1];
+        let listed = |name: &str, size| Listed {
+            key: Key::from(format!("spring/{name}")),
+            size,
+        };
+        remote.runtime.block_on(async {
+            remote.write(Path::new("large"), large).await.unwrap();
+            let small = remote.write(Path::new("small"), b"ten bytes\n".to_vec());
+            small.await.unwrap();
+            let bounds = Bounds::new(5, JOURNAL);
+            let read = async |name: &str, size| {
+                let read = remote.read_listed(&listed(name, size), &bounds).await;
+                read.map_err(|error| error.to_string())
+            };
+            let told = read("large", 1).await.unwrap_err();
+            assert!(
+                told.contains("read spring/large: it has more than"),
+                "{told}"
+            );
+            let whole = read("large", GROWN + 1).await.unwrap();
+            assert_eq!(whole.len(), GROWN as usize + 1);
+            // What is beyond the listing counts.
+            assert_eq!(read("small", 5).await.unwrap(), b"ten bytes\n");
+            let told = read("small", 9).await.unwrap_err();
+            assert!(told.contains("limit of what is fetched"), "{told}");
+        });
     }
 
     #[test]

@@ -46,6 +46,14 @@ struct Place {
     column: usize,
 }
 
+/// The line and the column of a place in a text, in words that quote nothing of it; without a place, those of its start.
+pub fn place(text: &str, span: Option<Range<usize>>) -> String {
+    let before = &text[..floor(text, span.unwrap_or(0..0).start)];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    format!("line {line}, column {column}")
+}
+
 impl Problem {
     /// A problem of a whole file: it is missing, or no text.
     pub fn of_file(file: &Utf8Path, message: impl Into<String>) -> Self {

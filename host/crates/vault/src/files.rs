@@ -25,7 +25,9 @@ const LEVEL: i32 = 9;
 pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// One archive of them.
-pub fn pack(files: &Files) -> Result<Vec<u8>, VaultError> {
+pub fn pack<'a>(
+    files: impl IntoIterator<Item = (&'a String, &'a Vec<u8>)>,
+) -> Result<Vec<u8>, VaultError> {
     let packed = || -> io::Result<Vec<u8>> {
         let mut tar = Builder::new(zstd::Encoder::new(Vec::new(), LEVEL)?);
         for (path, bytes) in files {

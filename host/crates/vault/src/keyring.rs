@@ -9,13 +9,17 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::cipher::KEY_BYTES;
 use crate::people::{Identities, Recipient, encrypt};
-use crate::{FILES_FILE, KEY_FILE, Key, VaultError, files};
+use crate::{FILES_FILE, KEY_FILE, Key, PACK_FILE, VaultError, files};
 
 /// Bytes of a `key.age`: a thousand recipients.
 const KEY_FILE_LIMIT: u64 = 1 << 20;
 
 /// Bytes of a `private.age`.
 const FILES_FILE_LIMIT: u64 = files::TOTAL_LIMIT + (64 << 20);
+
+/// The open files of a private pack that stand in its `private.age` once more. So nobody who cannot decrypt it puts it beside a
+/// key or a name of their own, under which those who can would keep what they play.
+const BOUND: [&str; 2] = [KEY_FILE, PACK_FILE];
 
 static IDENTITIES: OnceLock<Identities> = OnceLock::new();
 static KEYS: Mutex<Option<HashMap<PathBuf, Key>>> = Mutex::new(None);
@@ -58,7 +62,7 @@ pub fn is_private(place: &Path) -> bool {
     place.join(KEY_FILE).exists()
 }
 
-/// The files of a private pack, decrypted; None where it is none.
+/// The files of a private pack, decrypted; None where it is none. Refused where they are those of another pack.
 pub fn files_of(place: &Path) -> Result<Option<files::Files>, VaultError> {
     let Some(encrypted) = read(&place.join(FILES_FILE), FILES_FILE_LIMIT)? else {
         return Ok(None);
@@ -69,19 +73,52 @@ pub fn files_of(place: &Path) -> Result<Option<files::Files>, VaultError> {
     };
     let packed = held().decrypt(&encrypted, files::TOTAL_LIMIT);
     let files = files::unpack(&packed.map_err(closed)?);
-    files.map(Some).map_err(closed)
+    let mut files = files.map_err(closed)?;
+    for name in BOUND {
+        let Some(own) = files.remove(name) else {
+            return Err(closed(format!(
+                "its {FILES_FILE} does not say to which {name} it belongs, so that anybody can have put it there; its maker has to \
+                 pack it again by this version"
+            )));
+        };
+        if read(&place.join(name), KEY_FILE_LIMIT)? != Some(own) {
+            return Err(closed(format!(
+                "its {FILES_FILE} was made beside another {name} and is of another pack; take that pack from its maker"
+            )));
+        }
+    }
+    Ok(Some(files))
 }
 
-/// What a private pack has in the place of its files, to these recipients: `key.age` and `private.age`.
+/// What a private pack has in the place of its files, to these recipients: `key.age` and `private.age`. `pack`: its `pack.toml`.
 pub fn lock(
     files: &files::Files,
+    pack: &[u8],
     to: &[Recipient],
 ) -> Result<[(&'static str, Vec<u8>); 2], VaultError> {
-    let key = Key::draw()?;
-    Ok([
-        (KEY_FILE, encrypt(key.bytes(), to)?),
-        (FILES_FILE, encrypt(&files::pack(files)?, to)?),
-    ])
+    let key = encrypt(Key::draw()?.bytes(), to)?;
+    let bound: files::Files = [(KEY_FILE, &*key), (PACK_FILE, pack)]
+        .map(|(name, bytes)| (name.to_owned(), bytes.to_vec()))
+        .into();
+    let packed = files::pack(bound.iter().chain(files))?;
+    Ok([(KEY_FILE, key), (FILES_FILE, encrypt(&packed, to)?)])
+}
+
+/// Refuses a run folder that would keep what it plays of a private pack under another key than the pack's, or in clear.
+pub fn check_key(run: &Path, pack: &Path) -> Result<(), VaultError> {
+    let Some(key) = read(&pack.join(KEY_FILE), KEY_FILE_LIMIT)? else {
+        return Ok(());
+    };
+    if read(&run.join(KEY_FILE), KEY_FILE_LIMIT)? == Some(key) {
+        return Ok(());
+    }
+    Err(VaultError::Closed {
+        place: run.display().to_string(),
+        reason: format!(
+            "its {KEY_FILE} is not that of {}, whose recipients alone read what is played of it; begin a run of your own",
+            pack.display()
+        ),
+    })
 }
 
 /// A file's bytes; None where it is not there.

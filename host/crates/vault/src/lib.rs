@@ -17,6 +17,9 @@ pub const KEY_FILE: &str = "key.age";
 /// The file of a private pack that holds its files, encrypted to its recipients.
 pub const FILES_FILE: &str = "private.age";
 
+/// The open file of a private pack that says which pack it is. Here it is bytes.
+pub const PACK_FILE: &str = "pack.toml";
+
 /// Why something is not encrypted, or stays encrypted.
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {

@@ -1,11 +1,14 @@
 //! People's keys: to whom something is encrypted, and by which it is opened. Age's own (X25519) and OpenSSH's of Ed25519.
 
+use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use age::secrecy::SecretString;
-use age::{Callbacks, DecryptError, Decryptor, Encryptor};
+use age::ssh::EncryptedKey;
+use age::{DecryptError, Decryptor, Encryptor};
 use ssh_key::Kdf;
 
 use crate::VaultError;
@@ -18,6 +21,9 @@ const RECIPIENTS_LIMIT: usize = 1_000;
 
 /// Bytes of an encrypted file's list of recipients, which is read before anything is decrypted.
 const HEADER_LIMIT: usize = RECIPIENTS_LIMIT * 300;
+
+/// Entries of that list: one for each recipient, and one of no meaning that age puts to them.
+const ENTRIES_LIMIT: usize = RECIPIENTS_LIMIT + 1;
 
 /// How often a passphrase is hashed at most, each a thousandth of a second or more: `ssh-keygen -a` says how often, 16 or 24 times
 /// where it is not asked to, and a key's file may say four thousand million.
@@ -136,41 +142,43 @@ pub struct Identities {
 
 enum PrivateKey {
     Age(age::x25519::Identity),
-    Ssh(age::ssh::Identity, Passphrase),
+    Ssh(age::ssh::Identity),
+    Closed(Box<ClosedKey>),
 }
 
 impl PrivateKey {
-    fn identity(&self) -> Box<dyn age::Identity + '_> {
+    /// None where a passphrase does not open it.
+    fn identity(&self) -> Option<&dyn age::Identity> {
         match self {
-            Self::Age(key) => Box::new(key.clone()),
-            Self::Ssh(key, passphrase) => Box::new(key.clone().with_callbacks(passphrase.clone())),
+            Self::Age(key) => Some(key),
+            Self::Ssh(key) => Some(key),
+            Self::Closed(key) => key.open().map(|key| key as &dyn age::Identity),
         }
+    }
+}
+
+/// A key with a passphrase.
+struct ClosedKey {
+    encrypted: EncryptedKey,
+    passphrase: SecretString,
+    opened: OnceLock<Option<age::ssh::Identity>>,
+}
+
+impl ClosedKey {
+    /// Once, when it is first asked for: hashing a passphrase is meant to take long, and age would do it anew for each entry of a
+    /// list of recipients, which is a stranger's.
+    fn open(&self) -> Option<&age::ssh::Identity> {
+        let opened = self.opened.get_or_init(|| {
+            let opened = self.encrypted.decrypt(self.passphrase.clone());
+            opened.ok().map(age::ssh::Identity::from)
+        });
+        opened.as_ref()
     }
 }
 
 impl std::fmt::Debug for Identities {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Identities({})", self.keys.len())
-    }
-}
-
-/// Tells the passphrase of a key that has one.
-#[derive(Clone)]
-struct Passphrase(Option<SecretString>);
-
-impl Callbacks for Passphrase {
-    fn display_message(&self, _: &str) {}
-
-    fn confirm(&self, _: &str, _: &str, _: Option<&str>) -> Option<bool> {
-        None
-    }
-
-    fn request_public_string(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn request_passphrase(&self, _: &str) -> Option<SecretString> {
-        self.0.clone()
     }
 }
 
@@ -201,9 +209,12 @@ impl Identities {
             let shown = Some(path.display().to_string());
             let key = age::ssh::Identity::from_buffer(text.as_bytes(), shown);
             let key = key.map_err(|error| refused(error.to_string()))?;
-            match &key {
-                age::ssh::Identity::Unencrypted(_) => {}
-                age::ssh::Identity::Encrypted(_) if passphrase.is_some() => {
+            self.keys.push(match key {
+                age::ssh::Identity::Unencrypted(_) => PrivateKey::Ssh(key),
+                age::ssh::Identity::Encrypted(encrypted) => {
+                    let passphrase = passphrase.ok_or_else(|| {
+                        refused("it has a passphrase; set PIBENCH_KEY_PASSPHRASE".into())
+                    })?;
                     let rounds = rounds(&text).map_err(refused)?;
                     if rounds > ROUNDS_LIMIT {
                         return Err(refused(format!(
@@ -211,20 +222,18 @@ impl Identities {
                              `ssh-keygen -p -a 100` changes that"
                         )));
                     }
-                }
-                age::ssh::Identity::Encrypted(_) => {
-                    return Err(refused(
-                        "it has a passphrase; set PIBENCH_KEY_PASSPHRASE".into(),
-                    ));
+                    PrivateKey::Closed(Box::new(ClosedKey {
+                        encrypted,
+                        passphrase: passphrase.into(),
+                        opened: OnceLock::new(),
+                    }))
                 }
                 age::ssh::Identity::Unsupported(_) => {
                     return Err(refused(
                         "it is of a kind that encrypts nothing; `ssh-keygen -t ed25519` makes one that does".into(),
                     ));
                 }
-            }
-            let passphrase = Passphrase(passphrase.map(SecretString::from));
-            self.keys.push(PrivateKey::Ssh(key, passphrase));
+            });
             return Ok(());
         }
         let before = self.keys.len();
@@ -251,12 +260,13 @@ impl Identities {
             );
         }
         header(bytes)?;
+        let is_closed = Cell::new(false);
         let unread = |error: DecryptError| match error {
-            DecryptError::NoMatchingKeys => {
-                "none of the keys is a recipient's; name another one by --identity".to_owned()
+            DecryptError::NoMatchingKeys if is_closed.get() => {
+                "PIBENCH_KEY_PASSPHRASE is not the key's passphrase".to_owned()
             }
-            DecryptError::KeyDecryptionFailed => {
-                "PIBENCH_KEY_PASSPHRASE is not the key's passphrase".into()
+            DecryptError::NoMatchingKeys => {
+                "none of the keys is a recipient's; name another one by --identity".into()
             }
             error => format!("it is not encrypted as age does it ({error})"),
         };
@@ -264,9 +274,13 @@ impl Identities {
         if decryptor.is_scrypt() {
             return Err("it is encrypted to a passphrase and not to recipients".into());
         }
-        let keys: Vec<_> = self.keys.iter().map(PrivateKey::identity).collect();
+        // One after the other, until one opens it.
+        let keys = self.keys.iter().filter_map(|key| {
+            let opened = key.identity();
+            is_closed.set(is_closed.get() || opened.is_none());
+            opened
+        });
         let mut plain = Vec::new();
-        let keys = keys.iter().map(|key| &**key);
         let reader = decryptor.decrypt(keys).map_err(unread)?;
         let read = reader.take(limit + 1).read_to_end(&mut plain);
         read.map_err(|error| format!("it was changed or cut ({error})"))?;
@@ -287,12 +301,21 @@ fn rounds(text: &str) -> Result<u32, String> {
     })
 }
 
-/// Refuses an encrypted file whose list of recipients has no end: it is a stranger's until it is decrypted.
+/// Refuses an encrypted file whose list of recipients has no end, or more of them than there can be: it is a stranger's until it is
+/// decrypted.
 fn header(bytes: &[u8]) -> Result<(), String> {
     let start = &bytes[..bytes.len().min(HEADER_LIMIT)];
-    let mut lines = start.split(|&byte| byte == b'\n');
-    if lines.any(|line| line.starts_with(b"--- ")) {
-        return Ok(());
+    let mut entries = 0;
+    for line in start.split(|&byte| byte == b'\n') {
+        if line.starts_with(b"--- ") {
+            return Ok(());
+        }
+        entries += usize::from(line.starts_with(b"-> "));
+        if entries > ENTRIES_LIMIT {
+            return Err(format!(
+                "it is encrypted to more than {RECIPIENTS_LIMIT} recipients"
+            ));
+        }
     }
     Err("it is not encrypted as age does it (its header has no end)".into())
 }
@@ -424,6 +447,50 @@ mod tests {
         add(100).unwrap();
         let said = add(u32::MAX).unwrap_err();
         assert!(said.contains("hashed 4294967295 times"), "{said}");
+    }
+
+    #[test]
+    fn a_key_with_a_passphrase_is_opened_once_and_by_no_other_passphrase() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        std::fs::write(&path, encrypted(16)).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let read = |passphrase: &str| {
+            let mut identities = Identities::default();
+            identities.add(&path, Some(passphrase.to_owned())).unwrap();
+            identities
+        };
+        let key = ssh_key::PrivateKey::from_openssh(encrypted(16)).unwrap();
+        let public = key.public_key().to_openssh().unwrap();
+        let kept = encrypt(b"secret", &Recipient::read(&public).unwrap()).unwrap();
+        let said = read("another").decrypt(&kept, 6).unwrap_err();
+        assert!(said.contains("is not the key's passphrase"), "{said}");
+        let mut identities = read("passphrase");
+        assert_eq!(identities.decrypt(&kept, 6).unwrap(), b"secret");
+        // It would take the passphrase to open it again.
+        let [PrivateKey::Closed(key)] = identities.keys.as_mut_slice() else {
+            panic!("a key without a passphrase");
+        };
+        key.passphrase = SecretString::from("gone".to_owned());
+        assert_eq!(identities.decrypt(&kept, 6).unwrap(), b"secret");
+    }
+
+    #[test]
+    fn a_list_of_more_recipients_than_there_can_be_is_refused_before_one_is_tried() {
+        let list = |entries: usize| {
+            let entries = "-> a\n\n".repeat(entries);
+            header(format!("age-encryption.org/v1\n{entries}--- a\n").as_bytes())
+        };
+        list(ENTRIES_LIMIT).unwrap();
+        let said = list(ENTRIES_LIMIT + 1).unwrap_err();
+        assert!(said.contains("more than 1000 recipients"), "{said}");
+        // As many as there can be are written, and read again.
+        let (private, public) = age_pair();
+        let one = Recipient::read(&public).unwrap().remove(0);
+        let to = vec![one; RECIPIENTS_LIMIT];
+        let kept = encrypt(b"secret", &to).unwrap();
+        let identities = identities(&private).unwrap();
+        assert_eq!(identities.decrypt(&kept, 6).unwrap(), b"secret");
     }
 
     proptest::proptest! {

@@ -1,8 +1,10 @@
-//! Agents that are processes of their own: whether each can be found, confined and started, and opens a session.
+//! Agents that are processes of their own: whether each can be found, confined and started, and opens a session, and what it
+//! reaches of the machine all the same.
 
 use std::time::Instant;
 
 use super::Finding;
+use crate::commands::confine::reachable;
 use crate::commands::{make_temporary_folder, runtime};
 use crate::exit::Failure;
 use pibench_core::player;
@@ -14,7 +16,13 @@ use pibench_suite::suite::Suite;
 /// Starts each agent, and tells it nothing but hello.
 pub(super) fn look(suite: &Suite) -> Result<Vec<Finding>, Failure> {
     let names = catalog::panel(&suite.agent).filter(|name| player::process(name).is_some());
-    names.map(|name| look_at(name, suite)).collect()
+    let looked: Result<Vec<Finding>, Failure> = names.map(|name| look_at(name, suite)).collect();
+    let mut findings = looked?;
+    findings.extend(reachable(&suite.agent, &suite.agents).map(|found| {
+        let remedy = "end what listens there, or play where nothing does: SECURITY.md";
+        Finding::warning("sockets", found, remedy)
+    }));
+    Ok(findings)
 }
 
 fn look_at(name: &str, suite: &Suite) -> Result<Finding, Failure> {

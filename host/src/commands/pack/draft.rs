@@ -2,6 +2,7 @@
 
 use camino::Utf8Path;
 
+use super::held::wrong;
 use super::stranger::{check_host, check_plugins};
 use crate::exit::Failure;
 use pibench_pack::contents::LIST;
@@ -11,13 +12,21 @@ use pibench_suite::pack::Pack;
 use pibench_suite::problem::{Problem, Source};
 use pibench_vault::keyring::is_private;
 
-/// Every problem of a pack that its author has not made yet; none of a suite that is no pack, or of one that is installed, which was
-/// looked at then.
+/// Every problem of a pack that its author has not made yet; none of a suite that is no pack. One that is installed was looked at
+/// then, and must be as it was.
 pub(in crate::commands) fn problems(suite: &Utf8Path) -> Vec<Problem> {
     let folder = suite.parent().unwrap_or(Utf8Path::new(""));
     let at = folder.join(manifest::FILE);
-    let is_made = folder.join(LIST).exists() || is_private(folder.as_std_path());
-    if suite.file_name() != Some(suite_file::FILE) || !at.is_file() || is_made {
+    if suite.file_name() != Some(suite_file::FILE) || !at.is_file() {
+        return Vec::new();
+    }
+    let list = folder.join(LIST);
+    if list.exists() {
+        let wrong = wrong(folder).unwrap_or_else(|error| Some(said(error)));
+        let problem = |reason: String| Problem::of_file(&list, reason);
+        return wrong.map(problem).into_iter().collect();
+    }
+    if is_private(folder.as_std_path()) {
         return Vec::new();
     }
     let mut problems = of_manifest(folder, &at);
@@ -56,12 +65,15 @@ fn of_manifest(folder: &Utf8Path, at: &Utf8Path) -> Vec<Problem> {
         .collect()
 }
 
-/// Why a folder with a sound `pack.toml` would not be packed.
-fn refusals(folder: &Utf8Path) -> Vec<String> {
-    let said = |error: PackError| match error {
+fn said(error: PackError) -> String {
+    match error {
         PackError::Refused { reason, .. } => reason,
         error @ PackError::Io { .. } => error.to_string(),
-    };
+    }
+}
+
+/// Why a folder with a sound `pack.toml` would not be packed.
+fn refusals(folder: &Utf8Path) -> Vec<String> {
     let (contents, manifest, left_out) = match Contents::of_draft(folder) {
         Ok(found) => found,
         Err(error) => return vec![said(error)],

@@ -80,7 +80,12 @@ pub(super) fn install(args: &InstallArgs) -> Result<Exit, Failure> {
         (None, Some(_)) => "signed; by whom is told where --signers says who may sign".into(),
         (None, None) => "unsigned".into(),
     };
-    let kept = store.publish(draft, &unpacked)?;
+    let list = contents.text();
+    let maker = |signature: &str| {
+        let maker = pibench_signature::maker(NAMESPACE, list.as_bytes(), signature);
+        maker.ok()
+    };
+    let kept = store.publish(draft, &unpacked, maker)?;
     println!(
         "{} {}: {signed}; play it by `pibench-host run {}/suite.toml`",
         contents.name,
@@ -149,6 +154,11 @@ fn take(
     // Before anything of it is read further.
     if let Some(signers) = signers {
         verified(signers, &unpacked, reference)?;
+    } else if let Some(signature) = &unpacked.signature {
+        let list = unpacked.contents.text();
+        pibench_signature::maker(NAMESPACE, list.as_bytes(), signature)
+            .map_err(|error| anyhow!("install {reference}: failed to {error}"))
+            .or_exit(Exit::InvalidInput)?;
     }
     Ok(unpacked)
 }

@@ -1,15 +1,13 @@
 //! `pibench-host pack list`: what is installed.
 
-use camino::Utf8PathBuf;
 use serde_json::json;
 
+use super::held::changed;
 use super::store;
 use crate::cli::pack::ListPacksArgs;
 use crate::commands::output::print_json;
-use crate::commands::signing::Thing;
 use crate::exit::{Exit, Failure};
 use pibench_core::count::count;
-use pibench_pack::NAMESPACE;
 use pibench_pack::store::Installed;
 use pibench_report::escape::line;
 
@@ -50,18 +48,4 @@ pub(super) fn list(args: &ListPacksArgs) -> Result<Exit, Failure> {
         );
     }
     Ok(Exit::Complete)
-}
-
-/// What of a pack is not as it was installed, its signature too; None where all is.
-fn changed(pack: &Installed) -> Option<String> {
-    pack.changed().or_else(|| {
-        let place = Utf8PathBuf::try_from(pack.folder.clone()).ok()?;
-        let signature = match Thing::Pack(place).signature() {
-            Ok(signature) => signature?,
-            Err(failure) => return Some(failure.reason()),
-        };
-        let list = pack.contents.text();
-        let maker = pibench_signature::maker(NAMESPACE, list.as_bytes(), &signature);
-        maker.err().map(|error| error.to_string())
-    })
 }

@@ -1,13 +1,15 @@
 //! What a pack must be like, whoever made it: a suite that loads, without a word that is the operator's, and plugins that are
 //! pinned and that this host would load.
 
+use std::collections::BTreeMap;
+
 use anyhow::anyhow;
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::commands::{machine, show_problems};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::open;
-use pibench_pack::{Contents, Manifest, PackError, suite_file};
+use pibench_pack::{Contents, File, Manifest, PackError, suite_file};
 use pibench_sandbox::{GuestLimits, lock};
 use pibench_suite::load::load;
 use pibench_suite::manifest::PolicyFile;
@@ -58,36 +60,54 @@ pub(super) fn show_moved(problems: Vec<Problem>, folder: &Utf8Path, shown: &Utf8
 
 /// Every component is pinned by the lock beside it, and one that this host would load. None is compiled.
 pub(super) fn check_plugins(folder: &Utf8Path, contents: &Contents) -> Result<(), Failure> {
-    let components = contents.files.iter();
     let wasm = |path: &str| Utf8Path::new(path).extension() == Some("wasm");
-    let components = components.filter(|file| wasm(&file.path));
-    for file in components {
+    let mut folders: BTreeMap<Utf8PathBuf, Vec<&File>> = BTreeMap::new();
+    for file in contents.files.iter().filter(|file| wasm(&file.path)) {
         let path = folder.join(&file.path);
         let dir = path.parent().unwrap_or(folder);
-        let pins = dir.join(lock::FILE);
-        let lock = lock::read(pins.as_std_path());
-        let lock = lock
-            .map_err(|error| {
-                let pin = format!("pin its plugins by `pibench-host plugin lock --plugins {dir}`");
-                anyhow!("{error}; {pin}")
-            })
-            .or_exit(Exit::InvalidInput)?;
-        let name = path.file_stem().unwrap_or_default();
-        let pinned = lock.plugins.iter().find(|one| one.name == name);
-        if pinned.is_none_or(|one| one.sha256 != file.sha256) {
+        folders.entry(dir.to_owned()).or_default().push(file);
+    }
+    for (dir, components) in &folders {
+        check_folder(folder, dir, components)?;
+    }
+    Ok(())
+}
+
+/// The components of one folder, by its lock, which is read once: their author may have made both long.
+fn check_folder(folder: &Utf8Path, dir: &Utf8Path, components: &[&File]) -> Result<(), Failure> {
+    let pins = dir.join(lock::FILE);
+    let lock = lock::read(pins.as_std_path());
+    let lock = lock
+        .map_err(|error| {
+            let pin = format!("pin its plugins by `pibench-host plugin lock --plugins {dir}`");
+            anyhow!("{error}; {pin}")
+        })
+        .or_exit(Exit::InvalidInput)?;
+    let pinned = lock.plugins.iter();
+    let pinned: BTreeMap<&str, &str> = pinned
+        .map(|one| (one.name.as_str(), one.sha256.as_str()))
+        .collect();
+    let mut named = BTreeMap::new();
+    for file in components {
+        let path = folder.join(&file.path);
+        let name = path.file_stem().unwrap_or_default().to_owned();
+        if pinned.get(name.as_str()) != Some(&file.sha256.as_str()) {
             let reason = format!("`{}` is not as {pins} pins it", file.path);
             return Err(PackError::refused(folder, reason).into());
         }
-        let named = [(name.to_owned(), path.clone())].into();
-        let limits = GuestLimits::default();
-        let plugins = open(
-            &machine()?,
-            named,
-            Vec::new(),
-            &limits,
-            PolicyFile::default(),
-            None,
-        )?;
+        named.insert(name, path);
+    }
+    let names: Vec<String> = named.keys().cloned().collect();
+    let limits = GuestLimits::default();
+    let plugins = open(
+        &machine()?,
+        named,
+        Vec::new(),
+        &limits,
+        PolicyFile::default(),
+        None,
+    )?;
+    for name in &names {
         plugins.papers(name).or_exit(Exit::InvalidInput)?;
     }
     Ok(())

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::again::Again;
 use super::broken::{exit_of_error, print_broken};
+use crate::commands::confine::reachable;
 use crate::commands::{finished, look, output, runtime, stored, talk};
 use crate::exit::{Exit, Failure};
 use pibench_core::message::Usage;
@@ -53,6 +54,7 @@ pub(in crate::commands) fn play_plan(
             pibench_report::tell!("{}", paragraph(mark.sentence()));
         }
     }
+    say_reachable(&plan.roles.agent_name, &plan);
     let played = play_shown(|sender| async move {
         let playing = pibench_engine::play(plan, resume, sender);
         tokio::pin!(playing);
@@ -77,6 +79,14 @@ pub(in crate::commands) fn play_plan(
         }
     }
     Ok(print_end(&[finished], &again))
+}
+
+/// Says what of the machine these agents reach although they are confined.
+pub(super) fn say_reachable(agents: &str, plan: &Plan) {
+    let found = reachable(agents, &plan.suite.agents).filter(|_| !talk().quiet);
+    if let Some(found) = found {
+        pibench_report::tell!("{}", paragraph(&format!("Warning: {found}")));
+    }
 }
 
 /// Says what bounds the cost of a run that is gone on with.

@@ -6,11 +6,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::again::Again;
 use super::broken::print_broken;
-use super::play::{play_shown, print_end, say_bound};
+use super::play::{play_shown, print_end, say_bound, say_reachable};
 use super::{going_on, open_playing, wanted};
 use crate::cli::RunArgs;
 use crate::commands::output::print_json;
-use crate::commands::{machine, part, runtime, stored};
+use crate::commands::{machine, pack, part, runtime, stored};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{
     Answers, Machine, Seat, default_out, go_on_all, resolve_all, same_plan,
@@ -41,6 +41,10 @@ impl Several {
         let again = Again::of(&again, plans.first());
         if resume {
             say_bound(&again);
+        }
+        if let Some(first) = plans.first() {
+            let agents = plans.iter().map(|plan| plan.roles.agent_name.as_str());
+            say_reachable(&agents.collect::<Vec<_>>().join(","), first);
         }
         let played = play_shown(|sender| play_all(plans, resume, sender));
         let finished = match played {
@@ -121,9 +125,11 @@ fn begin_again(
         part::clear_blank(args, seat.out.as_deref())?;
     }
     let (there, missing): (Vec<Seat>, Vec<Seat>) = seats.iter().cloned().partition(is_there);
+    let mut is_said = true;
     for seat in &there {
         if let Some(out) = &seat.out {
-            same_plan(machine, suite, &wanted, &seat.agent, out)?;
+            is_said &= same_plan(machine, suite, &wanted, &seat.agent, out)?;
+            pack::check_suite_of(out)?;
         }
     }
     if !missing.is_empty() {
@@ -133,7 +139,8 @@ fn begin_again(
     let runs = seats.into_iter();
     let runs = runs.filter_map(|seat| Some((seat.out?, seat.answers)));
     let runs: Vec<(Utf8PathBuf, Answers)> = runs.collect();
-    let plans = go_on_all(machine, &runs, &open_playing(args)?, &going_on(args, true))?;
+    let how = going_on(args, true, is_said);
+    let plans = go_on_all(machine, &runs, &open_playing(args)?, &how)?;
     Ok(Several {
         folder,
         plans,
@@ -158,6 +165,7 @@ pub(super) fn resume(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>, 
         let run = Utf8PathBuf::try_from(run)
             .map_err(|run| anyhow!("go on with {}: it is not UTF-8", run.as_path().display()))
             .or_exit(Exit::Io)?;
+        pack::check_suite_of(&run)?;
         let name = run.file_name().unwrap_or_default();
         let answers = args.tape.answers().of_agent(name);
         runs.push((run, answers));
@@ -166,7 +174,7 @@ pub(super) fn resume(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>, 
         &machine()?,
         &runs,
         &open_playing(args)?,
-        &going_on(args, true),
+        &going_on(args, true, false),
     )?;
     let folder = dir.to_owned();
     Ok(Some(Several {

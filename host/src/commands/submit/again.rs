@@ -26,6 +26,7 @@ pub(super) fn judge_again(
         judge,
         answers: &Answers::Asked,
         again: false,
+        trusts_record: false,
     };
     let played = checked.runs.iter().filter(|run| run.replayed);
     let plans = played.map(|run| Ok(reopen_foreign(&machine, &run.dir, purpose, places)?));

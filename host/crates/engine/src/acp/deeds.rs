@@ -127,12 +127,12 @@ impl Deeds {
         }
         let kind = serde_json::to_value(call.kind).unwrap_or_default();
         let kind = kind.as_str().unwrap_or("other");
-        let name = call.name.as_deref().unwrap_or(kind);
+        let name = desk.cut(call.name.as_deref().unwrap_or(kind).to_owned());
         let name: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
         let ok = call.status == ToolCallStatus::Completed;
         let said = desk.take_said();
-        let result = shortened(&self.named(&open.result()), RESULT);
-        let arguments = self.named(&Self::arguments(call));
+        let result = shortened(&self.named(&desk.cut(open.result())), RESULT);
+        let arguments = self.named(&Self::arguments(call, desk));
         let _ = desk
             .outside()
             .did(&format!("agent.{name}"), arguments, ok, result, said);
@@ -144,7 +144,7 @@ impl Deeds {
     }
 
     /// The JSON text of what a call was made with.
-    fn arguments(call: &ToolCall) -> String {
+    fn arguments(call: &ToolCall, desk: &Desk) -> String {
         let mut arguments = json!({ "title": call.title });
         if let Some(input) = &call.raw_input {
             arguments["input"] = input.clone();
@@ -157,9 +157,10 @@ impl Deeds {
         if !paths.is_empty() {
             arguments["paths"] = paths.into();
         }
+        let arguments = desk.cut_value(arguments);
         let text = arguments.to_string();
         if text.len() > ARGUMENTS {
-            let title = shortened(&call.title, 1000);
+            let title = shortened(arguments["title"].as_str().unwrap_or_default(), 1000);
             let told = format!("left out: {} bytes", text.len());
             return json!({ "title": title, "input": told }).to_string();
         }

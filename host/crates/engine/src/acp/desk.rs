@@ -15,6 +15,7 @@ use tokio::sync::Mutex;
 
 use crate::serve::{answered, refused, tool};
 use pibench_core::message::ToolSpec;
+use pibench_core::secrets::Secrets;
 use pibench_model::external::{Called, Outside, Said};
 use pibench_suite::manifest::AgentTools;
 
@@ -39,6 +40,9 @@ const OF_WORKSPACE: [&str; 8] = [
 /// Bytes of one text that are kept of what an agent says or thinks between two calls.
 const TEXT: usize = 1 << 20;
 
+/// The most bytes of a character.
+const CHARACTER: usize = 4;
+
 /// Calls that are remembered to know them again.
 const SERVED: usize = 1024;
 
@@ -52,6 +56,8 @@ pub(super) struct Desk(Arc<Inner>);
 struct Inner {
     outside: Outside,
     tools: AgentTools,
+    /// What is cut out of all that the agent tells. What it has done here is done, and recorded, as it asks.
+    secrets: Secrets,
     specs: Lock<Arc<Vec<ToolSpec>>>,
     /// A message is being worked on.
     open: AtomicBool,
@@ -78,10 +84,11 @@ pub(super) enum Served {
 }
 
 impl Desk {
-    pub(super) fn new(outside: Outside, tools: AgentTools) -> Self {
+    pub(super) fn new(outside: Outside, tools: AgentTools, secrets: Secrets) -> Self {
         Self(Arc::new(Inner {
             outside,
             tools,
+            secrets,
             specs: Lock::default(),
             open: AtomicBool::new(false),
             calling: Mutex::default(),
@@ -123,10 +130,28 @@ impl Desk {
         append(&mut lock(&self.0.said).said.thoughts, text);
     }
 
-    /// What was said since the last call.
+    /// A text of the agent's without its secrets. Before it is shortened: a part of one would not be known.
+    pub(super) fn cut(&self, text: String) -> String {
+        self.0.secrets.cut(text)
+    }
+
+    /// The same of all texts in a value.
+    pub(super) fn cut_value(&self, mut value: Value) -> Value {
+        self.0.secrets.cut_value(&mut value);
+        value
+    }
+
+    /// What was said since the last call, without its secrets: they come in pieces.
     pub(super) fn take_said(&self) -> Said {
         let mut saying = lock(&self.0.said);
-        let said = std::mem::take(&mut saying.said);
+        let mut said = std::mem::take(&mut saying.said);
+        for text in [&mut said.text, &mut said.thoughts] {
+            if text.len() > TEXT - CHARACTER {
+                let whole = self.0.secrets.without_torn_end(text.as_bytes()).len();
+                text.truncate(text.floor_char_boundary(whole));
+            }
+            *text = self.cut(std::mem::take(text));
+        }
         if !said.text.trim().is_empty() {
             saying.last.clone_from(&said.text);
         }

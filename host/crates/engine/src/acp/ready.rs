@@ -11,7 +11,7 @@ use pibench_acp::{
 };
 use pibench_core::message::Usage;
 use pibench_core::player;
-use pibench_core::secrets::Secrets;
+use pibench_core::secrets::{Secrets, credentials};
 use pibench_door::Door;
 use pibench_model::ModelError;
 use pibench_model::external::{External, Outside};
@@ -60,7 +60,7 @@ pub enum ReadyError {
     )]
     NotConfined(#[from] NotConfined),
     #[error(
-        "give the agent the variable {variable}: its value is the key of {other}, too; give the agent a key of its own"
+        "give the agent the variable {variable}: its value is or holds the key of {other}, too; give the agent a key of its own"
     )]
     Key { variable: String, other: String },
 }
@@ -150,7 +150,15 @@ pub fn prepare(
         check_keys(suite, &given)?;
     }
     let carried = carriers.iter().filter_map(|name| given.get_key_value(name));
-    let secrets = Secrets::new(carried.map(|(name, value)| (name.as_str(), value.as_str())));
+    let carried = carried.map(|(name, value)| (name.as_str(), value.as_str()));
+    // Every agent is given these, whatever its entry names.
+    let proxies = ["HTTPS_PROXY", "HTTP_PROXY"].into_iter().flat_map(|name| {
+        let address = given.get(name).map_or("", String::as_str);
+        credentials(address)
+            .into_iter()
+            .map(move |text| (name, text))
+    });
+    let secrets = Secrets::new(carried.chain(proxies));
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let hidden = if confined { hidden } else { Hidden::default() };
     let path = OsString::from(path);
@@ -177,10 +185,12 @@ pub fn prepare(
     })
 }
 
-/// No variable of a confined agent's may hold a key by which the user agent or the judge is asked.
+/// No variable of a confined agent's may hold a key by which the user agent, the judge or the web's search is asked, nor hold it
+/// among other things.
 fn check_keys(suite: &Suite, given: &BTreeMap<String, String>) -> Result<(), ReadyError> {
     let catalog = catalog::Catalog::with(&suite.providers, &suite.models);
     let roles = [("the user agent", &suite.user), ("the judge", &suite.judge)];
+    let mut keys: Vec<(&str, String)> = Vec::new();
     for (role, names) in roles {
         let names = names.as_deref().into_iter().flat_map(catalog::panel);
         for name in names.filter(|name| player::is_model(name)) {
@@ -190,17 +200,25 @@ fn check_keys(suite: &Suite, given: &BTreeMap<String, String>) -> Result<(), Rea
                 .map(|model| model.provider.as_str());
             let provider = preset.or_else(|| Some(name.split_once('/')?.0));
             let provider = provider.and_then(|provider| catalog.providers.get(provider));
-            let key =
-                provider.and_then(|provider| process_environment(provider.key_env.as_deref()?));
-            let Some(key) = key.filter(|key| !key.is_empty()) else {
-                continue;
-            };
-            if let Some((variable, _)) = given.iter().find(|(_, value)| **value == key) {
-                return Err(ReadyError::Key {
-                    variable: variable.clone(),
-                    other: format!("{role}, `{name}`"),
-                });
-            }
+            let key = provider.and_then(|provider| provider.key_env.as_deref());
+            keys.extend(key.map(|key| (key, format!("{role}, `{name}`"))));
+        }
+    }
+    if suite.web.provider == pibench_suite::manifest::WebProvider::Brave {
+        keys.push(("BRAVE_API_KEY", "the web's search".to_owned()));
+    }
+    for (name, other) in keys {
+        // As it is sent.
+        let key = process_environment(name).unwrap_or_default();
+        let key = key.trim();
+        let secrets = Secrets::new([(name, key)]);
+        let holds = |value: &str| value.trim() == key || secrets.are_in(value);
+        let mut given = given.iter().filter(|_| !key.is_empty());
+        if let Some((variable, _)) = given.find(|(_, value)| holds(value)) {
+            return Err(ReadyError::Key {
+                variable: variable.clone(),
+                other,
+            });
         }
     }
     Ok(())
@@ -290,7 +308,8 @@ pub(in super::super) fn forget(plan: &Plan, persona: &str, run: u32) {
     }
 }
 
-/// What no confined agent may see: the suite, who may do what, the run's folder, and the operator's home.
+/// What no confined agent may see: the suite, who may do what, the run's folder, the operator's home, and suites and runs that lie
+/// beside its program.
 pub fn hide(suite: &Suite, run: Option<PathBuf>) -> Hidden {
     let here = |folder: &&Path| !folder.as_os_str().is_empty();
     let folder = suite.path.as_std_path().parent().filter(here);
@@ -300,6 +319,7 @@ pub fn hide(suite: &Suite, run: Option<PathBuf>) -> Hidden {
     Hidden {
         folders: folders.chain(run).collect(),
         homes: home.into_iter().chain([PathBuf::from("/")]).collect(),
+        tasks: true,
     }
 }
 

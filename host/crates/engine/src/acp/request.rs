@@ -269,6 +269,7 @@ impl Client {
             "kind": call.kind,
             "paths": paths,
         });
+        let (arguments, told) = (self.desk.cut_value(arguments), self.desk.cut(told));
         let arguments = arguments
             .to_string()
             .replace(&self.root, pibench_acp::WORKSPACE);

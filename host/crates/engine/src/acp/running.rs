@@ -191,8 +191,8 @@ impl Running {
             )));
         }
         self.product = hello.agent_info.map(|info| Product {
-            name: named(&info.name),
-            version: named(&info.version),
+            name: named(&self.secrets.cut(info.name)),
+            version: named(&self.secrets.cut(info.version)),
         });
         self.loads = hello.agent_capabilities.load_session;
         self.by_http = hello.agent_capabilities.mcp_capabilities.http;

@@ -6,6 +6,9 @@ use camino::Utf8PathBuf;
 use pibench_core::count::count;
 use pibench_suite::problem::{Problem, Problems};
 
+/// What is done with a run that is played further, as failures say it.
+pub(super) const GO_ON: &str = "go on with";
+
 /// Anything that says what is wrong.
 type Reason = Box<dyn Error + Send + Sync>;
 

@@ -12,7 +12,7 @@ use super::reopen::{
     assignments, load, plugin_dirs, policy_file, prompts_folder, same_rules, suite_file,
 };
 use super::resolve::{absolute, of_folder};
-use super::{Answers, Guests, Machine, Made, Plan, PlanError, Roles};
+use super::{Answers, Guests, Machine, Made, Plan, PlanError, Roles, whose};
 use crate::role::prompts::Prompts;
 use crate::spending::Spending;
 use pibench_core::player;
@@ -40,6 +40,8 @@ pub struct Grading<'a> {
     /// A folder of prompts to judge by; None for the run's own, as they were, or else the built-in ones of this program.
     pub prompts: Option<&'a Utf8Path>,
     pub answers: Answers,
+    /// Whether what the record says of servers and keys is the operator's word, though nobody here said it before.
+    pub trusts_record: bool,
 }
 
 /// The run in `dir`, and the plan that grades it into `out`. A grading into `out` that was cut off is gone on with.
@@ -51,8 +53,14 @@ pub fn regrade(
 ) -> Result<(RunFolder, Plan), PlanError> {
     let (played, was) = RunFolder::read(dir.as_std_path()).map_err(PlanError::input)?;
     same_rules("grade", dir, &was)?;
+    let is_own = whose::check_record(machine, "grade", dir, &was, by.trusts_record)?;
     check_whole(dir, &played)?;
     let suite = load_suite(machine, dir, &played, &was, by)?;
+    if is_own {
+        whose::keep(machine, &was, &suite);
+    } else if by.suite.is_none() {
+        whose::check_suite("grade", dir, &suite)?;
+    }
     let prompts = load_prompts(dir, &was, by.prompts)?;
     let named_prompts = by.prompts.map(absolute).transpose()?;
     let (roles, spending) = cast_judges(&was, &suite, &prompts, &by.answers)?;
@@ -88,6 +96,7 @@ pub fn regrade(
         max_cost: None,
         ..was.clone()
     };
+    whose::keep(machine, &manifest, &suite);
     let folder = folder(out, &manifest, &played)?;
     let web = offline(&suite);
     let plan = Plan::of(

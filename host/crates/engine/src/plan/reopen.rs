@@ -9,8 +9,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::answers::offline;
 use super::cast::{Names, cast, clients, recorded};
+use super::error::GO_ON;
 use super::resolve::{Wanted, begin, log_of, of_folder, only, settle, warn_of_files};
-use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, process};
+use super::{Answers, Guests, Machine, Made, Notice, Plan, PlanError, Playing, process, whose};
 use crate::role::prompts::Prompts;
 use pibench_core::cost::MicroUsd;
 use pibench_core::player::{LEXICAL, ModelSettings};
@@ -24,9 +25,6 @@ use pibench_suite::load::{Assignment, load_with};
 use pibench_suite::suite::Suite;
 use pibench_vault::keyring;
 
-/// What is done with a run that is played further, as failures say it.
-pub(super) const GO_ON: &str = "go on with";
-
 /// What is done with a run by what a board has, whoever made it.
 const CHECK: &str = "check";
 
@@ -39,10 +37,12 @@ pub enum Purpose<'a> {
     /// written, and the suite may have changed.
     Against,
     /// To judge it again by this judge, who is its user agent too: nothing is written. `again`: a recording is gone on with.
+    /// `trusts_record`: what it says of servers and keys is the operator's word. Of a stranger's run it never is.
     Judge {
         judge: &'a str,
         answers: &'a Answers,
         again: bool,
+        trusts_record: bool,
     },
 }
 
@@ -70,6 +70,8 @@ pub struct GoingOn {
     pub preflight: bool,
     /// Whether it is one of several agents.
     pub beside: bool,
+    /// Whether what its record says of servers, keys and programs is the operator's word, though nobody here said it before.
+    pub trusts_record: bool,
 }
 
 /// The plan of a run folder, as it was made. Of its files, which may be elsewhere by now, what is not named is looked for where the
@@ -96,7 +98,8 @@ pub fn reopen_by(
     look(machine, dir, (folder, manifest), purpose, false)
 }
 
-/// Where things are on this machine. Of the record of a stranger no place is followed, named here or not.
+/// Where things are on this machine. Of the record of a stranger no place is followed, named here or not, and no setting that names
+/// a place, a server, a key or a program is taken.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Places<'a> {
     /// The suite file; of a stranger's run None for the suite that the program carries.
@@ -144,9 +147,17 @@ pub fn reopen_foreign(
         plugin_dirs: of(places.plugins).into_iter().collect(),
         policy: of(places.policy),
         prompts: moved_prompts(manifest.prompts, places.prompts),
+        // What they change is compared with the suite that is here.
+        set: taken(manifest.set),
         ..manifest
     };
     look(machine, dir, (folder, manifest), purpose, true)
+}
+
+/// The settings of a stranger's record that say how it was played.
+fn taken(mut set: Vec<String>) -> Vec<String> {
+    set.retain(|one| whose::is_of_play(one));
+    set
 }
 
 /// The plan of a run folder that is being made of parts, to write what follows from its journals: nothing is asked. `dir` is
@@ -169,7 +180,13 @@ fn look(
     is_foreign: bool,
 ) -> Result<Plan, PlanError> {
     let verb = if is_foreign { CHECK } else { purpose.verb() };
-    let opened = Opened::read(verb, machine, dir, (folder, manifest), None)?;
+    let found = (folder, manifest);
+    let opened = match purpose {
+        Purpose::Judge { trusts_record, .. } if !is_foreign => {
+            Opened::read_own(verb, machine, dir, found, None, trusts_record)?
+        }
+        _ => Opened::read(verb, machine, dir, found, None)?,
+    };
     if is_foreign {
         opened.check_suite(dir)?;
     }
@@ -192,6 +209,7 @@ fn look(
             judge,
             answers,
             again,
+            trusts_record: _,
         } => {
             let tape = answers.tape(&opened.suite, again)?;
             (judged_by(&played, judge), clients(&opened.suite, tape))
@@ -253,8 +271,9 @@ pub fn go_on_all(
     let mut shared: Option<Clients<'static>> = None;
     let mut plans = Vec::new();
     for (dir, answers) in runs {
-        let (folder, manifest) = RunFolder::open(dir.as_std_path()).map_err(of_folder)?;
-        let mut opened = Opened::read(GO_ON, machine, dir, (folder, manifest), how.jobs)?;
+        let found = RunFolder::open(dir.as_std_path()).map_err(of_folder)?;
+        let trusts = how.trusts_record;
+        let mut opened = Opened::read_own(GO_ON, machine, dir, found, how.jobs, trusts)?;
         opened.check_same(GO_ON, machine, dir)?;
         opened.suite.memory = how.memory.or(opened.suite.memory);
         let tape = answers.tape(&opened.suite, true)?;
@@ -307,6 +326,25 @@ struct Opened {
 }
 
 impl Opened {
+    /// What `read` gives, where models are asked or an agent is started by it: by what the operator said and nobody else.
+    fn read_own(
+        verb: &str,
+        machine: &Machine,
+        dir: &Utf8Path,
+        found: (RunFolder, Manifest),
+        jobs: Option<u32>,
+        trusts_record: bool,
+    ) -> Result<Self, PlanError> {
+        let is_own = whose::check_record(machine, verb, dir, &found.1, trusts_record)?;
+        let opened = Self::read(verb, machine, dir, found, jobs)?;
+        if is_own {
+            whose::keep(machine, &opened.manifest, &opened.suite);
+        } else {
+            whose::check_suite(verb, dir, &opened.suite)?;
+        }
+        Ok(opened)
+    }
+
     /// As it is now, whatever it was. `verb`: what is done with the run.
     fn read(
         verb: &str,
@@ -523,14 +561,15 @@ pub(super) fn same_rules(verb: &str, dir: &Utf8Path, manifest: &Manifest) -> Res
     )))
 }
 
-/// Whether a run folder is the run that an agent of a suite would play now, to the part: else it is not to be gone on with.
+/// Whether a run folder is the run that an agent of a suite would play now, to the part: else it is not to be gone on with. True
+/// where its record says of servers, keys and programs what is said now.
 pub fn same_plan(
     machine: &Machine,
     suite: &Suite,
     wanted: &Wanted,
     agent: &str,
     dir: &Utf8Path,
-) -> Result<(), PlanError> {
+) -> Result<bool, PlanError> {
     let was = read_manifest(dir.as_std_path()).map_err(of_folder)?;
     let mut now = settle(machine, suite, wanted, agent)?.manifest;
     now.process = process::told(now.process, &was);
@@ -542,7 +581,7 @@ pub fn same_plan(
     };
     let (there, asked) = (part(&was), part(&now));
     if there == asked && differ.is_empty() {
-        return Ok(());
+        return Ok(whose::is_same(&was, &now));
     }
     let mut what = Vec::new();
     if there != asked {

@@ -14,6 +14,7 @@ use super::answers::{is_private, offline};
 use super::cast::{Names, cast, clients};
 use super::{
     AgentRole, Answers, Guests, Machine, Made, Notice, Plan, PlanError, Roles, guests, process,
+    whose,
 };
 use crate::log::Log;
 use crate::role::prompts::Prompts;
@@ -343,6 +344,7 @@ impl Ground {
         self.guests.decide(suite)?;
         if let Some(playing) = &wanted.playing {
             playing.check_messages(suite)?;
+            whose::keep(machine, &manifest, suite);
         }
         let out = out.map(|out| out.as_std_path().to_owned());
         let out = out.unwrap_or_else(|| default_out(&suite.id));

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use camino::Utf8Path;
 
 use super::cast::clients;
-use super::reopen::{GO_ON, same_rules, same_run};
+use super::error::GO_ON;
+use super::reopen::{same_rules, same_run};
 use super::resolve::{Decided, Ground, begin, load_prompts, log_of, of_folder, seat_one};
 use super::{AgentRole, Answers, Machine, Made, Plan, PlanError, Playing, Wanted};
 use pibench_core::cost::MicroUsd;

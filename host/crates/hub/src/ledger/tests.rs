@@ -114,10 +114,79 @@ fn quotas_count_by_submitter_and_leave_the_others_alone() {
     let used = Used {
         episodes: 3,
         turns: 2,
+        runs: 1,
         bytes: 11,
         paid: MicroUsd(0),
     };
     assert_eq!(ledger.used("ana").unwrap(), used);
+}
+
+#[test]
+fn runs_that_are_begun_and_abandoned_are_counted_and_leave_nothing_but_their_number() {
+    let (dir, ledger) = books();
+    let quotas = Quotas {
+        runs_a_day: 3,
+        ..Quotas::default()
+    };
+    let add = |name: &str| ledger.add_run(name, "a", 1, quotas).unwrap();
+    let abandon = |run: &Run| {
+        let why = Some("it was abandoned");
+        ledger.end_run(&run.id, RunState::Failed, why).unwrap();
+    };
+    let [bare, played, last] = [(); 3].map(|()| add("ana").unwrap());
+    open(&ledger, &played, quotas);
+    for run in [&bare, &played] {
+        abandon(run);
+    }
+    let refused = add("ana").unwrap_err();
+    assert!(
+        matches!(&refused, NotBegun::UsedUp(why) if why.contains("your 3 runs of this day")),
+        "{refused:?}"
+    );
+    add("bo").unwrap();
+    // What is abandoned has no folder.
+    let kept = ledger.ids_of("ana").unwrap();
+    assert_eq!(kept, std::slice::from_ref(&last.id));
+    // On its day it says why it has no result. The next day it is gone, unless it was played in.
+    let is_there = |run: &Run| ledger.run(&run.id).unwrap().is_some();
+    assert!(is_there(&bare));
+    let back = "UPDATE run SET made = '2020-01-01T00:00:00Z'; UPDATE used SET day = '2020-01-01'";
+    ledger.writer().execute_batch(back).unwrap();
+    let next = add("ana").unwrap();
+    let are_there = [&bare, &played, &last].map(is_there);
+    assert_eq!(are_there, [false, true, true]);
+    let attempts = [&played, &last, &next].map(|run| ledger.attempt(run).unwrap());
+    assert_eq!(attempts, [2, 3, 4]);
+    assert_eq!(ledger.used("ana").unwrap().runs, 1);
+    // A hub that starts forgets them too, whoever's they are.
+    abandon(&next);
+    let made = "UPDATE run SET made = '2020-01-01T00:00:00Z'";
+    ledger.writer().execute(made, []).unwrap();
+    drop(ledger);
+    let ledger = Ledger::open(&dir.path().join("hub")).unwrap();
+    let _lock = ledger.play().unwrap();
+    assert_eq!(ledger.run(&next.id).unwrap(), None);
+    assert_eq!(ledger.failed_runs().unwrap(), [played.id]);
+    assert!(ledger.run(&last.id).unwrap().is_some());
+}
+
+#[test]
+fn the_newest_runs_and_those_of_a_state_are_found_without_a_look_at_the_others() {
+    let (_dir, ledger) = books();
+    let plan = |sql: &str| -> String {
+        let connection = ledger.reader();
+        let mut asked = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .unwrap();
+        let rows = asked.query_map([], |row| row.get::<_, String>(3)).unwrap();
+        let lines: Vec<String> = rows.map(Result::unwrap).collect();
+        lines.join("; ")
+    };
+    let newest = plan("SELECT id FROM run WHERE name = 'ana' ORDER BY made DESC, id LIMIT 100");
+    assert!(newest.contains("of_name (name=?)"), "{newest}");
+    assert!(!newest.contains("ORDER BY"), "sorted: {newest}");
+    let open = plan("SELECT id FROM run WHERE state = 'open'");
+    assert!(open.contains("of_state (state=?)"), "{open}");
 }
 
 #[test]
@@ -165,16 +234,28 @@ fn money_is_counted_by_submitter_and_for_all_and_outlasts_the_process() {
 fn books_of_the_version_before_are_gone_on_with() {
     let (dir, ledger) = books();
     let token = ledger.add_token("ana").unwrap();
+    let (first, other, second) = (
+        begin(&ledger, "ana", 1),
+        begin(&ledger, "bo", 1),
+        begin(&ledger, "ana", 1),
+    );
     ledger
         .writer()
         .execute_batch(
-            "DROP TABLE asked; DROP INDEX of_day; ALTER TABLE used DROP COLUMN micro_usd; PRAGMA user_version = 1",
+            "DROP INDEX of_state; DROP INDEX of_name; CREATE INDEX of_name ON run (name);
+            ALTER TABLE run DROP COLUMN attempt; ALTER TABLE used DROP COLUMN runs;
+            DROP TABLE asked; DROP INDEX of_day; ALTER TABLE used DROP COLUMN micro_usd; PRAGMA user_version = 1",
         )
         .unwrap();
     drop(ledger);
     let ledger = Ledger::open(&dir.path().join("hub")).unwrap();
     let known = ledger.recognise(token.as_bytes()).unwrap();
     assert_eq!(known.as_deref(), Some("ana"));
+    let attempts = [&first, &other, &second].map(|run| ledger.attempt(run).unwrap());
+    assert_eq!(attempts, [1, 1, 2]);
+    let third = begin(&ledger, "ana", 1);
+    assert_eq!(ledger.attempt(&third).unwrap(), 3);
+    assert_eq!(ledger.used("ana").unwrap().runs, 3);
     ledger.pay("ana", MicroUsd(7)).unwrap();
     assert_eq!(ledger.used("ana").unwrap().paid, MicroUsd(7));
     assert!(!ledger.has_answered("m").unwrap());
@@ -278,6 +359,11 @@ fn who_reads_waits_for_no_one_who_writes_and_what_is_written_settles_when_it_is_
     let transaction = immediate(&mut writer).unwrap();
     assert_eq!(ledger.run(&run.id).unwrap(), Some(run.clone()));
     assert!(ledger.recognise(token.as_bytes()).unwrap().is_some());
+    // Nor does who is recognised wait for who measures.
+    let reader = ledger.reader();
+    let kept = ledger.ids_of("ana").unwrap();
+    assert_eq!(kept, std::slice::from_ref(&run.id));
+    drop(reader);
     ledger.settle().unwrap();
     assert!(settled(&run.id) && settled("s1999"));
     drop(transaction);

@@ -19,6 +19,7 @@ struct Setup {
     tape: Tape,
     stall: Duration,
     role: Role,
+    key: String,
 }
 
 impl Setup {
@@ -44,6 +45,7 @@ impl Setup {
             tape: Tape::Off,
             stall: STALL_TIMEOUT,
             role: Role::Judge,
+            key: KEY.into(),
         }
     }
 
@@ -54,12 +56,13 @@ impl Setup {
             tape,
             stall,
             role,
+            key,
         } = self;
         let catalog = Catalog {
             providers: [("test".to_owned(), provider)].into(),
             models: [("special".to_owned(), preset)].into(),
         };
-        let key = |_: &str| Some(KEY.to_owned());
+        let key = |_: &str| Some(key.clone());
         let mut clients = Clients::new(catalog, &key, tape);
         clients.model_with(spec, role, pause, stall).unwrap()
     }
@@ -1334,4 +1337,39 @@ async fn the_key_is_shown_nowhere() {
         format!("{client:?}"),
         r#"Client("test/other at 127.0.0.1:9")"#
     );
+}
+
+/// Servers know longer keys than the words that are shown of them.
+#[tokio::test]
+async fn no_part_of_a_key_is_shown_where_a_servers_words_are_cut() {
+    let key = format!("sk-{}end", "0123456789".repeat(13));
+    let words = format!("bad {}{key} given", "x".repeat(500));
+    // What is read of it ends within the second one, and blanks are shown as one.
+    let blanks = " ".repeat(ERROR_LIMIT - 2 * key.len());
+    let far = format!("bad {key}{blanks}{key}");
+    let inside = |error: Value| ResponseTemplate::new(200).set_body_json(json!({"error": error}));
+    let text = |status, text: &str| ResponseTemplate::new(status).set_body_string(text);
+    for answer in [
+        failing(400, &words),
+        failing(400, &format!("{words}: content_policy_violation")),
+        failing(401, &words),
+        text(400, &words),
+        text(400, &far),
+        inside(json!({"message": words, "code": 400})),
+        inside(json!({"message": words})),
+        text(200, &words),
+        ResponseTemplate::new(200).set_body_json(json!({"object": words})),
+    ] {
+        let server = MockServer::start().await;
+        let mock = Mock::given(method("POST")).respond_with(answer);
+        mock.mount(&server).await;
+        let setup = Setup {
+            key: key.clone(),
+            ..Setup::at(&format!("{}/v1", server.uri()))
+        };
+        let error = ask(&setup.client(noted()), None).await.unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("bad ") && told.contains("[key]"), "{told}");
+        assert!(!told.contains("01234"), "{told}");
+    }
 }

@@ -1,7 +1,5 @@
 //! Archives that mean no good, each beside one that is taken.
 
-use std::os::unix::fs::PermissionsExt;
-
 use tar::Header;
 
 use super::*;

@@ -8,8 +8,7 @@ use toml::Table;
 
 use super::{Loader, SuiteFile, folder_and_name};
 use crate::assignment::Assignment;
-use crate::problem::Report;
-use crate::problem::{Problem, Problems};
+use crate::problem::{Problem, Problems, Report, place};
 use crate::suite::Suite;
 use crate::toml_file::Document;
 use pibench_core::vocabulary::Ablation;
@@ -87,7 +86,11 @@ impl Suite {
 
 /// The suite file's text with these settings in it. Comments and places are lost.
 pub(super) fn assigned(text: &str, set: &[Assignment]) -> Result<String, String> {
-    let mut table: Table = toml::from_str(text).map_err(|error| error.to_string())?;
+    // The file may be one that a stranger's record names: nothing of it is quoted.
+    let mut table: Table = toml::from_str(text).map_err(|error| {
+        let place = place(text, error.span());
+        format!("{place}: it is no TOML")
+    })?;
     for assignment in set {
         if let Assignment::Set { path, value, .. } = assignment {
             put(&mut table, path, value);
