@@ -542,6 +542,8 @@ fn a_record_starts_no_program() {
     let agent = "acp-unconfined:touch started";
     say_in_record(&scene, "run", |record| record["agent"] = agent.into());
     let said = format!("agent={agent}");
+    // Who grades it has not said that it may be started.
+    expect(&scene.run(&["grade", "run", "--out", "graded"]), 0, &[]);
     expect(
         &scene.run(&["run", "--resume", "run"]),
         2,

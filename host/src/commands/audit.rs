@@ -27,7 +27,8 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
         return Err(anyhow!("audit by `{lexical}`: want a model")).or_exit(Exit::Usage);
     }
     let runs = runs(&args.runs)?;
-    runs.iter().try_for_each(|run| pack::check_suite_of(run))?;
+    runs.iter()
+        .try_for_each(|run| pack::check_suite_of(run, None))?;
     if let Some(sheet) = &args.sheet {
         return write_sheet(&runs, args, sheet);
     }
@@ -65,10 +66,10 @@ fn print_audits(
     runs: &[Utf8PathBuf],
     args: &AuditArgs,
 ) -> Result<Exit, Failure> {
-    let runs = runs.iter().map(|run| AuditedRun::of(run.as_std_path()));
-    let runs = runs.collect::<Result<Vec<AuditedRun>, _>>();
-    let mut runs = runs.or_exit(Exit::InvalidInput)?;
-    for run in &mut runs {
+    let all = runs.iter().map(|run| AuditedRun::of(run.as_std_path()));
+    let all = all.collect::<Result<Vec<AuditedRun>, _>>();
+    let mut all = all.or_exit(Exit::InvalidInput)?;
+    for run in &mut all {
         run.folder = stored::name(&run.folder);
     }
     let mut sources = Vec::new();
@@ -95,7 +96,7 @@ fn print_audits(
         }
         sources.push(Source {
             judge,
-            runs: runs.clone(),
+            runs: all.clone(),
             seed: args.seed,
             sampled,
             of,
@@ -103,7 +104,7 @@ fn print_audits(
             intents,
             undecided,
             cost: usage.total().known_cost(),
-            sessions: told(sessions)?,
+            sessions: told(sessions, runs)?,
         });
     }
     if args.json {
@@ -125,13 +126,18 @@ fn print_audits(
     })
 }
 
-/// Sessions by the places that were given. What is printed becomes a file, which lies open: of a private run it has no words.
-fn told(mut sessions: Vec<JudgedAgain>) -> Result<Vec<JudgedAgain>, Failure> {
+/// Sessions by the runs that were given. What is printed becomes a file, which lies open: of a private run it has no words.
+fn told(mut sessions: Vec<JudgedAgain>, runs: &[Utf8PathBuf]) -> Result<Vec<JudgedAgain>, Failure> {
     for one in &mut sessions {
         if let Some(key) = key_of(Path::new(&one.folder)).or_exit(Exit::InvalidInput)? {
             one.withhold(&key);
         }
-        one.folder = stored::name(&one.folder);
+        let is_given = |run: &&Utf8PathBuf| {
+            let root = run.canonicalize_utf8();
+            root.is_ok_and(|root| root == one.folder)
+        };
+        let given = runs.iter().find(is_given);
+        one.folder = stored::name(given.map_or(&*one.folder, |run| run.as_str()));
     }
     Ok(sessions)
 }

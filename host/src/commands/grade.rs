@@ -10,16 +10,13 @@ use crate::cli::GradeArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_engine::plan::{Grading, regrade};
 use pibench_engine::{EpisodeError, RunError, collect, outline};
-use pibench_record::RunFolder;
+use pibench_record::folder::read_manifest;
 use pibench_report::{escape, progress};
 use pibench_suite::load::Assignment;
 
 /// Grades a run folder into another.
 pub(super) fn grade(args: &GradeArgs) -> Result<Exit, Failure> {
-    match &args.suite {
-        Some(suite) => pack::check_unchanged(suite)?,
-        None => pack::check_suite_of(&args.run)?,
-    }
+    pack::check_suite_of(&args.run, args.suite.as_deref())?;
     let by = Grading {
         suite: args.suite.as_deref(),
         chosen: &chosen(args),
@@ -29,7 +26,7 @@ pub(super) fn grade(args: &GradeArgs) -> Result<Exit, Failure> {
         trusts_record: args.trust_record,
     };
     let (played, plan) = regrade(&machine()?, &args.run, &args.out, &by)?;
-    let (_, manifest) = RunFolder::read(plan.folder.root()).or_exit(Exit::Io)?;
+    let manifest = read_manifest(plan.folder.root()).or_exit(Exit::Io)?;
     if let (None, Some(before), Some(now)) = (
         &args.prompts,
         manifest.prompts_before(),

@@ -102,7 +102,7 @@ fn begin(suite: &Suite, args: &RunArgs) -> Result<(Plan, bool), Failure> {
 
 /// `is_said`: this command says of servers, keys and programs what the record says.
 fn resume(dir: &Utf8Path, args: &RunArgs, is_said: bool) -> Result<Plan, Failure> {
-    pack::check_suite_of(dir)?;
+    pack::check_suite_of(dir, None)?;
     let how = going_on(args, false, is_said);
     let (machine, playing) = (machine()?, open_playing(args)?);
     let answers = args.tape.answers();

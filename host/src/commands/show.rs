@@ -92,7 +92,9 @@ pub(super) fn show(args: &ShowArgs, stored: &Stored) -> Result<Exit, Failure> {
         [(_, one)] => println!("{}", table::results(one)),
         all => println!("{}", table::agents(all)),
     }
-    ended.iter().for_each(|run| say_changed(run, stored));
+    for run in &ended {
+        say_changed(run, stored);
+    }
     // Nobody goes on with what another program played.
     let is_open = |run: &&RunRecord| !run.complete && !run.results.imported;
     if let Some(cut) = ended.iter().find(is_open) {

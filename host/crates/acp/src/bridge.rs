@@ -40,8 +40,7 @@ fn places(program: &Path, system: &[&str], read: &[PathBuf]) -> Vec<PathBuf> {
     let is_system = system.iter().any(|folder| program.starts_with(folder));
     let of_system = is_system.then(|| program.to_owned());
     let of_read = read.iter().filter_map(|shown| {
-        let real = shown.canonicalize().ok()?;
-        let below = program.strip_prefix(real).ok()?;
+        let below = program.strip_prefix(shown.canonicalize().ok()?).ok()?;
         Some(shown.iter().chain(below).collect::<PathBuf>())
     });
     of_system.into_iter().chain(of_read).collect()

@@ -2,11 +2,15 @@
 //! changes nothing.
 
 use std::collections::VecDeque;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Levels of folders below one that are looked through for suites and runs, and entries of all of them together.
+/// Levels of folders below one that are looked through for suites and runs, and folders of all of them together.
 const LEVELS: u32 = 4;
-const ENTRIES: usize = 20_000;
+const FOLDERS: usize = 20_000;
+
+/// Bytes of a suite file that are looked at.
+const SUITE_BYTES: u64 = 64 << 10;
 
 /// The file of a suite.
 const SUITE: &str = "suite.toml";
@@ -100,15 +104,17 @@ fn beneath(folder: &Path) -> Option<PathBuf> {
         if let Some(task) = task_of(&folder) {
             return Some(task);
         }
+        if level == LEVELS {
+            continue;
+        }
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        for entry in entries {
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        for entry in folders {
             looked += 1;
-            if looked > ENTRIES {
+            if looked > FOLDERS {
                 return None;
             }
-            if level < LEVELS && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                ahead.push_back((entry.path(), level + 1));
-            }
+            ahead.push_back((entry.path(), level + 1));
         }
     }
     None
@@ -121,8 +127,15 @@ fn task_of(folder: &Path) -> Option<PathBuf> {
         return Some(folder.to_owned());
     }
     let suite = folder.join(SUITE);
-    let text = holds(SUITE).then(|| std::fs::read_to_string(&suite).ok());
-    text.flatten()?.contains("personas").then_some(suite)
+    if !holds(SUITE) {
+        return None;
+    }
+    let mut text = Vec::new();
+    let file = std::fs::File::open(&suite).ok()?;
+    file.take(SUITE_BYTES).read_to_end(&mut text).ok()?;
+    String::from_utf8_lossy(&text)
+        .contains("personas")
+        .then_some(suite)
 }
 
 #[cfg(test)]

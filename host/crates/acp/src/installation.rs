@@ -39,7 +39,11 @@ pub enum NotFound {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("{0}; move what the agent is made of away from it, or name less of it under `read`")]
+    #[error("{0}; every agent sees the system's folders: move what is hidden out of them")]
+    System(Shows),
+    #[error(
+        "{0}; move what the agent is made of away from it, or name less of it under `read` (--read)"
+    )]
     Shows(Shows),
 }
 
@@ -62,7 +66,8 @@ impl Installation {
         let name = command.first().map_or("", String::as_str);
         let program = program(name, path, here)?;
         for folder in SYSTEM {
-            hidden.check_system(Path::new(folder))?;
+            let checked = hidden.check_system(Path::new(folder));
+            checked.map_err(NotFound::System)?;
         }
         let mut shown = BTreeSet::new();
         add_program(&program, path, here, hidden, &mut shown)?;

@@ -4,7 +4,8 @@
 //! what outlives it (`keep`), what it starts as its MCP server (`bridge`), what of the machine it reaches all the same
 //! (`sockets`), and what these lines say (`wire`).
 //! Nothing that it writes is believed: a line, its nesting, its values and all lines of a turn are bounded before anything is
-//! made of them. It plays nothing itself, knows no model, and of a suite no more than the names of its files.
+//! made of them. It plays nothing itself, knows no model, and of a suite no more than the names of its files and
+//! the beginning of `suite.toml`.
 
 mod bridge;
 mod confine;

@@ -288,7 +288,7 @@ impl Chat {
         let last = (1..self.messages.len()).rev().find(begins).unwrap_or(1);
         for place in 1..last {
             if let Message::Assistant { reasoning, .. } = &mut self.messages[place]
-                && reasoning.is_some()
+                && reasoning.as_ref().is_some_and(Reasoning::is_thought)
             {
                 *reasoning = Reasoning::new(NO_THOUGHT.into(), Vec::new());
                 self.count_again(place);

@@ -43,6 +43,11 @@ impl Reasoning {
     pub fn new(text: String, blocks: Vec<Value>) -> Option<Self> {
         (!text.is_empty() || !blocks.is_empty()).then_some(Self { text, blocks })
     }
+
+    /// Whether anything was thought: a provider may have sent an empty field, which goes back to it.
+    pub fn is_thought(&self) -> bool {
+        !self.text.is_empty() || !self.blocks.is_empty()
+    }
 }
 
 /// One message of a chat.

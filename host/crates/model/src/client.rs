@@ -588,7 +588,7 @@ impl Client {
             reason: format!(
                 "it counted {counted} tokens of a request that has {least} at the least: it cuts what is longer than its context"
             ),
-            remedy: remedy::cut(&endpoint.model),
+            remedy: remedy::cut(&endpoint.model, self.shared.role),
         })
     }
 
@@ -623,6 +623,7 @@ impl Client {
                         wait => longer(own, wait),
                     })
                 }
+                Failure::Broken { .. } => own,
                 Failure::NotJson { .. } | Failure::WrongShape { .. } | Failure::Unparsed { .. } => {
                     unreadable += 1;
                     own.filter(|_| unreadable < UNREADABLE_ATTEMPTS)
@@ -835,7 +836,7 @@ impl Client {
             reason,
         };
         match failure {
-            Failure::Trouble { .. } => ModelError::Infrastructure {
+            Failure::Trouble { .. } | Failure::Broken { .. } => ModelError::Infrastructure {
                 reason: reason + &self.too_long(failure) + &self.unreached(failure),
                 server,
             },

@@ -118,7 +118,7 @@ impl Store {
                     return Err(PackError::refused(
                         &shown,
                         format!(
-                            "it was changed since it was installed ({changed}); remove the folder, and install it again"
+                            "it was changed since it was installed ({changed}); move what came to it elsewhere, your runs too, or else remove the folder, and install it again"
                         ),
                     ));
                 }

@@ -10,7 +10,7 @@ use super::run_record::{RunRecord, differing};
 use super::sheet::{Best, Cell, Column, Figure, Origin, Row, Sheet};
 use pibench_core::aggregate::Tally;
 use pibench_core::count::count;
-use pibench_core::player::Mark;
+use pibench_core::player::{Mark, Player};
 use pibench_core::score::IntentCounts;
 use pibench_core::statistics::{Estimate, Interval};
 use pibench_core::vocabulary::PROTOCOL_VERSION;
@@ -416,6 +416,10 @@ pub(super) fn unanswered(results: &RunResults) -> Option<String> {
 
 /// What a run says in which a server left its model's calls in the text.
 pub(super) fn written_calls(results: &RunResults) -> Option<String> {
+    // Behind an agent of somebody else's there is no server of the operator's.
+    if results.players.agent != Player::Model {
+        return None;
+    }
     let held = match results.written_calls {
         0 => return None,
         1 => "1 answer holds a call of a tool as text".into(),

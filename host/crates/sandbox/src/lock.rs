@@ -361,6 +361,10 @@ fn keep(dir: &Path, mut plugins: Vec<Locked>) -> Result<Lock, LockError> {
     };
     let text = toml::to_string(&lock).map_err(|error| failed(&path, error.to_string()))?;
     let head = "# Written by `pibench-host plugin lock`. A component that is not as it says here is not loaded.\n";
+    if (head.len() + text.len()) as u64 > BYTE_LIMIT {
+        let reason = format!("it would have more bytes than the limit of {BYTE_LIMIT}");
+        return Err(failed(&path, reason));
+    }
     // As any other file that a program makes: who may use the plugins may read their lock.
     let mut unfinished = tempfile::Builder::new();
     unfinished.permissions(std::fs::Permissions::from_mode(0o666));

@@ -32,8 +32,8 @@ pub(super) fn wrong(folder: &Utf8Path) -> Result<Option<String>, PackError> {
     let changed = pack.and_then(|pack| changed(&pack));
     Ok(changed.map(|changed| {
         format!(
-            "its pack was changed since it was installed ({}); remove the folder and install it again, or change a copy that lies \
-             elsewhere, without pack.json and pack.sig",
+            "its pack was changed since it was installed ({}); move what came to it elsewhere, your runs too, or else remove the \
+             folder and install it again; to change a suite, copy it elsewhere, without pack.json and pack.sig",
             line(&changed)
         )
     }))
@@ -50,12 +50,17 @@ pub(in crate::commands) fn check_unchanged(suite: &Utf8Path) -> Result<(), Failu
 }
 
 /// The same of the suite that a run goes on with; where it is private, the run is for those alone who read the pack.
-pub(in crate::commands) fn check_suite_of(run: &Utf8Path) -> Result<(), Failure> {
-    // What is no run is told where it is opened.
-    let Ok(manifest) = read_manifest(run.as_std_path()) else {
-        return Ok(());
+/// `named`: in place of the record's.
+pub(in crate::commands) fn check_suite_of(
+    run: &Utf8Path,
+    named: Option<&Utf8Path>,
+) -> Result<(), Failure> {
+    let suite = match (named, read_manifest(run.as_std_path())) {
+        (Some(named), _) => suite_file(named),
+        (None, Ok(manifest)) => manifest.suite_path.into(),
+        // What is no run is told where it is opened.
+        (None, Err(_)) => return Ok(()),
     };
-    let suite = Utf8PathBuf::from(manifest.suite_path);
     check_unchanged(&suite)?;
     let pack = suite.parent().unwrap_or(Utf8Path::new(""));
     keyring::check_key(run.as_std_path(), pack.as_std_path()).or_exit(Exit::InvalidInput)

@@ -87,7 +87,7 @@ fn check_folder(folder: &Utf8Path, dir: &Utf8Path, components: &[&File]) -> Resu
     let pinned: BTreeMap<&str, &str> = pinned
         .map(|one| (one.name.as_str(), one.sha256.as_str()))
         .collect();
-    let mut named = BTreeMap::new();
+    let mut places = BTreeMap::new();
     for file in components {
         let path = folder.join(&file.path);
         let name = path.file_stem().unwrap_or_default().to_owned();
@@ -95,13 +95,13 @@ fn check_folder(folder: &Utf8Path, dir: &Utf8Path, components: &[&File]) -> Resu
             let reason = format!("`{}` is not as {pins} pins it", file.path);
             return Err(PackError::refused(folder, reason).into());
         }
-        named.insert(name, path);
+        places.insert(name, path);
     }
-    let names: Vec<String> = named.keys().cloned().collect();
+    let names: Vec<String> = places.keys().cloned().collect();
     let limits = GuestLimits::default();
     let plugins = open(
         &machine()?,
-        named,
+        places,
         Vec::new(),
         &limits,
         PolicyFile::default(),

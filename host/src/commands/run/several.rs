@@ -129,7 +129,7 @@ fn begin_again(
     for seat in &there {
         if let Some(out) = &seat.out {
             is_said &= same_plan(machine, suite, &wanted, &seat.agent, out)?;
-            pack::check_suite_of(out)?;
+            pack::check_suite_of(out, None)?;
         }
     }
     if !missing.is_empty() {
@@ -165,7 +165,7 @@ pub(super) fn resume(dir: &Utf8Path, args: &RunArgs) -> Result<Option<Several>, 
         let run = Utf8PathBuf::try_from(run)
             .map_err(|run| anyhow!("go on with {}: it is not UTF-8", run.as_path().display()))
             .or_exit(Exit::Io)?;
-        pack::check_suite_of(&run)?;
+        pack::check_suite_of(&run, None)?;
         let name = run.file_name().unwrap_or_default();
         let answers = args.tape.answers().of_agent(name);
         runs.push((run, answers));

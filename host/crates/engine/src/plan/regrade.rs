@@ -96,7 +96,10 @@ pub fn regrade(
         max_cost: None,
         ..was.clone()
     };
-    whose::keep(machine, &manifest, &suite);
+    // Nobody said which program plays: that was not asked.
+    if is_own || (by.suite.is_some() && player::process(&was.agent).is_none()) {
+        whose::keep(machine, &manifest, &suite);
+    }
     let folder = folder(out, &manifest, &played)?;
     let web = offline(&suite);
     let plan = Plan::of(

@@ -16,7 +16,7 @@ use super::parse::{self, ListItem, ParseError, Styles, Verdict};
 use super::prompts::{Fields, Prompt, PromptError, PromptName, Prompts};
 use super::questions::Questions;
 use super::released::{self, Kept, Tags};
-use pibench_core::message::{ChatRequest, Message, Reply, Usage};
+use pibench_core::message::{ChatRequest, Message, Reasoning, Reply, Usage};
 use pibench_model::ModelError;
 use pibench_model::client::{Answer, Client};
 use pibench_model::place::Place;
@@ -440,7 +440,7 @@ fn output_limit(fields: &Fields) -> u32 {
 fn thinks(reply: &Reply) -> bool {
     let text = reply.text.trim_start();
     reply.usage.reasoning_tokens > 0
-        || reply.reasoning.is_some()
+        || reply.reasoning.as_ref().is_some_and(Reasoning::is_thought)
         || text.is_empty()
         || text.starts_with("<think>")
 }

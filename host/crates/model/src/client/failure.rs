@@ -93,6 +93,8 @@ pub(super) enum Failure {
     TooLong { reason: String },
     /// Refused for good; an answer that is a refusal is paid for.
     Refused { reason: String, usage: Usage },
+    /// The server broke off what it answered, by its own word. It was made all the same.
+    Broken { reason: String },
     /// The time of the question is used up.
     Late,
 }
@@ -101,6 +103,7 @@ impl Failure {
     pub(super) fn reason(&self) -> &str {
         match self {
             Self::Trouble { reason, .. }
+            | Self::Broken { reason }
             | Self::NotJson { reason, .. }
             | Self::WrongShape { reason }
             | Self::Unparsed { reason }
@@ -127,6 +130,7 @@ impl Failure {
             Self::NotJson { .. }
                 | Self::WrongShape { .. }
                 | Self::Unparsed { .. }
+                | Self::Broken { .. }
                 | Self::TooLong { .. }
         )
     }
@@ -158,12 +162,7 @@ impl Failure {
     /// What a server means that broke while the model answered, and names no status.
     pub(super) fn of_broken(message: &str, codes: &str) -> Self {
         match Self::of_status(0, message, codes, None) {
-            Self::Unexplained { reason } => Self::Trouble {
-                reason,
-                retry_after: None,
-                busy: false,
-                rate: false,
-            },
+            Self::Unexplained { reason } => Self::Broken { reason },
             known => known,
         }
     }

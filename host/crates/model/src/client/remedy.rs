@@ -3,6 +3,7 @@
 
 use crate::provider::{Endpoint, is_for_agent, without_agent};
 use pibench_core::message::Role;
+use pibench_suite::catalog;
 use pibench_suite::manifest::SMALLEST_WINDOW;
 
 /// What they say when the chat is longer than the model's context, in lower case.
@@ -204,12 +205,16 @@ impl Mend {
         let address = address(endpoint);
         let set = |key: &str, value: &str| {
             let provider = without_agent(provider);
-            format!(
-                "`{key} = \"{value}\"` in [providers.{provider}] (--set providers.{provider}.{key}={value})"
-            )
+            let line = format!("`{key} = \"{value}\"` in [providers.{provider}]");
+            if catalog::built_in().providers.contains_key(provider) {
+                return format!(
+                    "{line} with its `base_url` and `key_env`, for it takes the built-in entry's place"
+                );
+            }
+            format!("{line} (--set providers.{provider}.{key}={value})")
         };
         match self {
-            Self::Key if is_classic_azure(endpoint) => format!(
+            Self::Key if is_classic_azure(endpoint) && !has_own_header(endpoint) => format!(
                 "check the key, and its header: Azure's address of a deployment wants {}, and that of its version 1, \
                  https://RESOURCE.openai.azure.com/openai/v1 in {}, takes the key as it is sent",
                 set("key_header", "api-key"),
@@ -297,11 +302,20 @@ fn is_classic_azure(endpoint: &Endpoint) -> bool {
         || endpoint.url.query().is_some_and(is_of_version)
 }
 
+/// Whether the key goes in a header of the provider's own.
+fn has_own_header(endpoint: &Endpoint) -> bool {
+    let key = endpoint.key.as_ref();
+    key.is_some_and(|key| key.header().0 == "api-key")
+}
+
 /// What to do where a server read a part of what it was sent and said nothing.
-pub(super) fn cut(model: &str) -> String {
+pub(super) fn cut(model: &str, role: Role) -> String {
+    let length = match role {
+        Role::Agent => "as long as `[session] window_tokens`, 65536 unless it is set",
+        _ => "of 131072 tokens, for what it is shown may have some 100,000",
+    };
     format!(
-        "serve `{model}` with a context as long as `[session] window_tokens`, 65536 unless it is set (Ollama: \
-         OLLAMA_CONTEXT_LENGTH, or num_ctx of the model)"
+        "serve `{model}` with a context {length} (Ollama: OLLAMA_CONTEXT_LENGTH, or num_ctx of the model)"
     )
 }
 

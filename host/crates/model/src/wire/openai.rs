@@ -214,9 +214,10 @@ pub(super) fn reply(body: &Value) -> Result<Reply, Unreadable> {
         .get("message")
         .and_then(Value::as_object)
         .ok_or_else(|| wrong("its choice has no `message`"))?;
-    let (text, inline) = split_thinking(text(message)?);
+    let told = reasoning(message);
+    let (text, inline) = split_thinking(text(message)?, told.is_some());
     let calls = calls(message)?;
-    let thought = reasoning(message).or(inline).unwrap_or_default();
+    let thought = told.or(inline).unwrap_or_default();
     let is_empty = || message.get(THOUGHT).is_some_and(Value::is_string);
     let reasoning = Reasoning::new(thought, sealed(message, &calls));
     Ok(Reply {
@@ -301,14 +302,16 @@ fn reasoning(message: &Map<String, Value>) -> Option<String> {
 }
 
 /// Servers without a parser for a model's thinking leave it at the start of the text, without its first tag where the
-/// model's template has written that.
-fn split_thinking(text: String) -> (String, Option<String>) {
+/// model's template has written that. `is_told`: the server has told it apart.
+fn split_thinking(text: String, is_told: bool) -> (String, Option<String>) {
     let start = text.trim_start();
     let thinking = match start.strip_prefix("<think>") {
         Some(rest) => rest.split_once("</think>"),
-        None => start
-            .split_once("</think>")
-            .filter(|(thinking, _)| !thinking.contains("<think>")),
+        None if is_told => None,
+        // Who goes on in the line speaks of the tag.
+        None => start.split_once("</think>").filter(|(thinking, rest)| {
+            !thinking.contains("<think>") && (rest.is_empty() || rest.starts_with('\n'))
+        }),
     };
     match thinking {
         Some((thinking, answer)) => {

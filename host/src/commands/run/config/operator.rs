@@ -72,8 +72,9 @@ fn options(
         settings: _,
         sync: _,
         no_sync: _,
-        // What is done in place of this, and how it is printed.
+        // What is done in place of this, how, and how it is printed.
         resume: _,
+        trust_record: _,
         dry_run: _,
         print_config: _,
         json: _,

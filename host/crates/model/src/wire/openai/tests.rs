@@ -192,6 +192,22 @@ fn thinking_is_kept_apart_from_the_answer() {
         &json!({"content": "Between <think> and </think> it thinks."}),
         &spoken,
     );
+    // Nobody ends a thought within a line.
+    let tag = "It ends with `</think>`; the fee is 40.";
+    let of_tag = Reply {
+        text: tag.into(),
+        ..Reply::default()
+    };
+    check(&json!({"content": tag}), &of_tag);
+    let told = Reply {
+        text: "a\n</think>\nb".into(),
+        reasoning: thought("hm"),
+        ..Reply::default()
+    };
+    check(
+        &json!({"content": "a\n</think>\nb", "reasoning_content": "hm"}),
+        &told,
+    );
     let open = Reply {
         text: "<think> no end".into(),
         ..Reply::default()
