@@ -900,7 +900,7 @@ fn what_an_agent_is_given_is_cut_out_of_all_that_it_tells_and_stays_in_the_files
         expect(&scene.run_with(&args, &given), 0, &[]);
         scene
     };
-    let scene = play("tells");
+    let scene = play("confides");
     for (path, content) in crate::scene::files(&scene.path("run")) {
         let content = String::from_utf8_lossy(&content);
         assert!(!content.contains("Secret-"), "{path}");
@@ -921,7 +921,7 @@ fn what_an_agent_is_given_is_cut_out_of_all_that_it_tells_and_stays_in_the_files
         assert!(told.contains(part), "`{part}` is not in {told}");
     }
 
-    let scene = play("tells-file");
+    let scene = play("confides-file");
     let told = Value::from(turns(&scene, "run", "p")).to_string();
     assert!(told.contains("Done."), "{told}");
     let files = crate::scene::files(&scene.path("run/workspaces"));

@@ -78,12 +78,10 @@ async fn an_audit_by_the_same_judge_agrees_and_by_a_contrary_one_does_not() {
     let before = files(&scene.path("run"));
     let found = audit(&scene, &same, &[]);
     let all = 2 * first_persona().sessions.len();
-    assert_eq!(
-        (&found["sampled"], &found["of"]),
-        (&all.into(), &all.into())
-    );
-    assert_eq!(found["checklist"]["disagreements"], 0);
-    assert_eq!(found["intents"]["disagreements"], 0);
+    assert_eq!([&found["sampled"], &found["of"]], [all, all]);
+    for key in ["checklist", "intents"] {
+        assert_eq!(found[key]["disagreements"], 0);
+    }
     let seal = blake3::hash(&std::fs::read(scene.path("run/seal.json")).unwrap());
     let audited = json!([{ "folder": "run", "seal": seal.to_hex().as_str() }]);
     assert_eq!((&found["runs"], &found["seed"]), (&audited, &1.into()));

@@ -703,20 +703,16 @@ async fn a_model_by_the_name_of_another_is_refused_and_by_a_name_of_its_own_it_i
             &format!("sent/{run}.submission"),
         );
     };
-    let lax = [("gpt-5.4", "lax-1b"), ("openai/good", "lax-1b")];
-    play("judged", ["openai/m", "openai/m", "gpt-5.4"], &lax[..1]);
-    play(
-        "renamed",
-        ["openai/good", "openai/m", "openai/m"],
-        &lax[1..],
-    );
+    let lax = [("gpt-5.4", "lax-1b")];
+    play("judged", ["openai/m", "openai/m", "gpt-5.4"], &lax);
+    play("renamed", ["gpt-5.4", "openai/m", "openai/m"], &lax);
     let mine = [("mine", "m"), ("theirs", "x")];
     play("own", ["theirs", "mine", "mine"], &mine);
     let (rows, refused) = built(&scene, "site");
     assert_eq!(rows, ["own/run-1"], "{refused:?}");
     for ((_, reason), words) in refused.iter().zip([
         "its judge is called gpt-5.4, which stands for the model `gpt-5.4`, and the server was asked for `lax-1b`",
-        "its agent is called openai/good, which stands for the model `good`, and the server was asked for `lax-1b`",
+        "its agent is called gpt-5.4, which stands for the model `gpt-5.4`, and the server was asked for `lax-1b`",
     ]) {
         assert!(reason.contains(words), "{reason}");
     }
@@ -828,7 +824,11 @@ fn rename(scene: &Scene, from: &str, to: &str, names: (&str, &str)) {
     copy(&scene.path(from), &scene.path(to));
     let renamed = |path: &str| {
         let text = text(scene, &format!("{to}/{path}"));
-        text.replace(&format!("\"{}\"", names.0), &format!("\"{}\"", names.1))
+        let quoted = |name: &str| format!("\"{name}\"");
+        // What the server was asked for, too.
+        let model = |name: &str| quoted(name.trim_start_matches("openai/"));
+        text.replace(&quoted(names.0), &quoted(names.1))
+            .replace(&model(names.0), &model(names.1))
     };
     let mut prev = blake3::hash(b"").to_hex().to_string();
     let journal = "journal/law_trainee.r1.jsonl";

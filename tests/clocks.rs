@@ -147,7 +147,7 @@ fn a_clock_that_jumps_and_answers_that_take_their_time_are_seen_by_nobody_and_mo
 
 /// Who looks at the machine's clock, and what for: nothing that is waited for. A hub's wait that such a clock makes too long is
 /// none (the ledger's own tests).
-const LOOKS: [(&str, &str); 13] = [
+const LOOKS: [(&str, &str); 14] = [
     (
         "crates/engine/src/log.rs",
         "when a line of the log was written",
@@ -185,6 +185,10 @@ const LOOKS: [(&str, &str); 13] = [
     ),
     ("src/commands/signing.rs", "whether a key may sign today"),
     ("src/commands/submission.rs", "whether a key may sign today"),
+    (
+        "src/commands/submission/found.rs",
+        "whether a run began in the future",
+    ),
 ];
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::Value;
 use wiremock::{MockServer, Request};
 
 use crate::models::{play, run, server};
-use crate::scene::{Scene, expect, files, flowed, root, short, stderr};
+use crate::scene::{Scene, expect, files, flowed, root, say_in_record, short, stderr};
 
 const MARK: &str = "You are the strict grader of the harbour office.";
 
@@ -186,16 +186,10 @@ async fn a_grading_tells_changed_prompts_and_judges_by_those_that_are_named() {
 
 /// Makes of a run one that was judged by the built-in prompts of another version.
 fn change_version(scene: &Scene, run: &str) {
-    let mut manifest = manifest(scene, run);
-    manifest["prompts_version"] = 6.into();
-    manifest["prompts_digest"] = "ab".repeat(32).into();
-    let manifest = scene.write(&format!("{run}/manifest.json"), &manifest.to_string());
-    let digest = blake3::hash(&std::fs::read(manifest).unwrap());
-    let seal = format!("{run}/seal.json");
-    let text = std::fs::read_to_string(scene.path(&seal)).unwrap();
-    let mut sealed: Value = serde_json::from_str(&text).unwrap();
-    sealed["files"]["manifest.json"] = digest.to_hex().as_str().into();
-    scene.write(&seal, &sealed.to_string());
+    say_in_record(scene, run, |record| {
+        record["prompts_version"] = 6.into();
+        record["prompts_digest"] = "ab".repeat(32).into();
+    });
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -102,7 +102,7 @@ async fn a_tool_that_fails_on_its_input_is_named_and_others_work() {
 
 /// What the description of `exec` says of other text than UTF-8.
 #[tokio::test]
-async fn bytes_that_are_no_utf_8_are_kept_by_the_tools_that_are_named() {
+async fn bytes_that_are_no_utf_8_are_kept_by_some_tools_and_read_by_python() {
     let desk = Desk::new();
     for tool in ["cat", "head", "tail", "tr a b", "fmt", "grep -a ."] {
         let line = format!("printf 'f\\374r\\n' | {tool} | od -An -tx1");

@@ -356,11 +356,11 @@ def leaks(session, message):
     os._exit(1)
 
 
-def tells(session, message):
+def confides(session, message):
     """Tells what it was given in each way that it has: in pieces, thoughts, a plan, calls and what they gave, and the request for a
-    permission. For `tells-file` it has a file written that holds it."""
+    permission. For `confides-file` it has a file written that holds it."""
     wire, key = session.wire, os.environ["OWN_KEY"]
-    if DEED == "tells-file":
+    if DEED == "confides-file":
         path = f"{session.cwd}/own.md"
         wire.ask("fs/write_text_file", {"sessionId": session.id, "path": path, "content": key})
         read = wire.ask("fs/read_text_file", {"sessionId": session.id, "path": path})

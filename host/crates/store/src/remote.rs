@@ -921,7 +921,7 @@ mod tests {
                 told.contains("read spring/large: it has more than"),
                 "{told}"
             );
-            let whole = read("large", 2).await.unwrap();
+            let whole = read("large", GROWN + 2).await.unwrap();
             assert_eq!(whole.len(), GROWN as usize + 2);
             // What is beyond the listing counts.
             assert_eq!(read("small", 5).await.unwrap(), b"ten bytes\n");

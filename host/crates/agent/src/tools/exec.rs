@@ -15,9 +15,7 @@ use pibench_sandbox::workspace::Workspace;
 pub(super) const DESCRIPTION: &str = "\
     A sandboxed bash with sed, awk, jq, tar and so on, python3 with its standard library and PyYAML. /workspace stays; \
     variables, /tmp and background jobs do not. Python has no /tmp, threads, processes, sockets, signals, ssl, bz2, \
-    lzma, ctypes, tkinter; pools and asyncio work one by one. Text must be UTF-8: of the tools, only cat, head, tail, tr, \
-    fmt, grep -a keep other bytes; python3 decodes them. Named time zones: python's zoneinfo alone. No network, no \
-    installing.";
+    lzma, ctypes, tkinter; pools and asyncio work one by one. Most tools need UTF-8. No network, no installing.";
 
 /// The most that is shown of each stream, in characters: one half from its beginning, one from its end.
 const MAX_SHOWN: usize = 10_000;
