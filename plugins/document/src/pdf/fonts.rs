@@ -21,10 +21,10 @@ type Names = BTreeMap<ObjectId, Vec<u8>>;
 
 /// Gives every font an encoding that the reader stands.
 pub(super) fn make_readable(document: &mut Document) {
-    let named = |(id, object): (&ObjectId, &Object)| Some((*id, object.as_name().ok()?.to_vec()));
-    let names: Names = document.objects.iter().filter_map(named).collect();
+    let entry = |(id, object): (&ObjectId, &Object)| Some((*id, object.as_name().ok()?.to_vec()));
+    let all: Names = document.objects.iter().filter_map(entry).collect();
     for object in document.objects.values_mut() {
-        visit(object, &names);
+        visit(object, &all);
     }
 }
 
