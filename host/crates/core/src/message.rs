@@ -41,7 +41,7 @@ pub struct Reasoning {
 impl Reasoning {
     /// None where there is neither a text nor a block.
     pub fn new(text: String, blocks: Vec<Value>) -> Option<Self> {
-        (!text.is_empty() || !blocks.is_empty()).then_some(Self { text, blocks })
+        Some(Self { text, blocks }).filter(Self::is_thought)
     }
 
     /// Whether anything was thought: a provider may have sent an empty field, which goes back to it.

@@ -240,24 +240,27 @@ fn thinking_goes_back_in_the_field_that_the_server_wants() {
     assert_eq!(body, expected);
 }
 
+/// A server's message as the journal keeps it.
+fn kept(message: &Value) -> Vec<Message> {
+    let body = json!({"choices": [{"message": message}]});
+    let Reply {
+        text,
+        reasoning,
+        calls,
+        ..
+    } = reply(body.to_string().as_bytes()).unwrap();
+    let messages = [Message::Assistant {
+        text,
+        reasoning,
+        calls,
+    }];
+    serde_json::from_str(&serde_json::to_string(&messages).unwrap()).unwrap()
+}
+
 #[test]
 fn thinking_that_came_empty_goes_back_empty_and_what_did_not_come_does_not() {
-    let sent = |message: Value| {
-        let body = json!({"choices": [{"message": message}]});
-        let Reply {
-            text,
-            reasoning,
-            calls,
-            ..
-        } = reply(body.to_string().as_bytes()).unwrap();
-        let messages = [Message::Assistant {
-            text,
-            reasoning,
-            calls,
-        }];
-        // As the journal keeps it.
-        let kept: Vec<Message> =
-            serde_json::from_str(&serde_json::to_string(&messages).unwrap()).unwrap();
+    let sent = |message: &Value| {
+        let kept = kept(message);
         let chat = ChatRequest {
             messages: &kept,
             tools: &[],
@@ -273,12 +276,12 @@ fn thinking_that_came_empty_goes_back_empty_and_what_did_not_come_does_not() {
         json!([{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]);
     let empty =
         json!({"role": "assistant", "content": null, "reasoning_content": "", "tool_calls": calls});
-    assert_eq!(sent(empty.clone()), empty);
+    assert_eq!(sent(&empty), empty);
     for absent in [
         json!({"role": "assistant", "content": null, "tool_calls": calls}),
         json!({"role": "assistant", "content": null, "reasoning_content": null, "tool_calls": calls}),
     ] {
-        assert_eq!(sent(absent).get("reasoning_content"), None);
+        assert_eq!(sent(&absent).get("reasoning_content"), None);
     }
 }
 
@@ -290,22 +293,11 @@ fn signed_thinking_goes_back_as_it_came() {
         {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": signature},
         {"id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}},
     ]});
-    let body = json!({"choices": [{"message": message}]});
-    let Reply {
-        text,
-        reasoning,
-        calls,
-        ..
-    } = reply(body.to_string().as_bytes()).unwrap();
+    let kept = kept(&message);
+    let Message::Assistant { reasoning, .. } = &kept[0] else {
+        panic!("{kept:?}");
+    };
     assert_eq!(reasoning.as_ref().unwrap().text, "hm");
-    let messages = [Message::Assistant {
-        text,
-        reasoning,
-        calls,
-    }];
-    // As the journal keeps it.
-    let kept: Vec<Message> =
-        serde_json::from_str(&serde_json::to_string(&messages).unwrap()).unwrap();
     let chat = ChatRequest {
         messages: &kept,
         tools: &[],
