@@ -16,7 +16,7 @@ FUZZER := target/tools/bin/cargo-fuzz
 FUZZ_TARGETS := $(basename $(notdir $(wildcard tests/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 20
 
-.PHONY: setup plugins program embedded hostile run test authors interop interop-types interop-llm interop-serve interop-export interop-acp interop-frameworks interop-services cluster browser wheel dist image bench hub-load fuzz lint doc deny ci clean
+.PHONY: setup plugins program embedded hostile run test authors interop interop-types interop-llm interop-serve interop-export interop-acp interop-frameworks interop-services cluster browser wheel dist image portable bench hub-load fuzz lint doc deny ci clean
 
 setup:
 	rustup toolchain list | grep -q '^$(RUST)-' || rustup toolchain install $(RUST) --profile minimal -c rustfmt -c clippy
@@ -128,6 +128,11 @@ dist: $(HOST)
 	command -v musl-gcc >/dev/null || apt-get install -y -qq musl-tools >/dev/null
 	cargo build --profile dist --locked --target $(STATIC) --bins
 	sh host/packages/dist.sh target/$(STATIC)/dist/pibench-host
+
+# Whether it compiles for other systems than this one; nothing is run.
+portable: setup
+	sh host/packages/portable.sh aarch64-apple-darwin
+	sh host/packages/portable.sh x86_64-apple-darwin
 
 # The image by its Containerfile, built and played in; needs root and Debian's buildah, which it installs.
 image: dist

@@ -247,6 +247,70 @@ fn a_file_of_a_terabyte_is_refused_by_its_limit() {
 }
 
 #[test]
+fn results_of_runs_without_end_are_refused() {
+    let scene = scene();
+    let compare: &[&str] = &["compare", "whole", "run"];
+    let export: &[&str] = &["export", "run", "--format", "jsonl", "--out", "tables"];
+    for (runs, is_taken) in [("1", true), ("4294967295", false), ("0", false)] {
+        changed(&scene, |run| {
+            let path = run.join("results.json");
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(
+                &path,
+                text.replacen("\"runs\": 1,", &format!("\"runs\": {runs},"), 1),
+            )
+            .unwrap();
+        });
+        for args in [LOOKS[2], LOOKS[3], compare, export] {
+            let (code, told) = look(&scene, args);
+            let is_told = flowed(&told).contains("`runs` must be from 1 to 1000");
+            let as_it_should = if is_taken {
+                code == 0
+            } else {
+                code != 0 && is_told
+            };
+            assert!(as_it_should, "{runs}, {args:?}: {told}");
+        }
+        let _ = fs::remove_dir_all(scene.path("tables"));
+    }
+}
+
+#[test]
+fn a_file_whose_name_acts_on_a_terminal_is_told_of_without_acting() {
+    let scene = scene();
+    changed(&scene, |run| {
+        fs::write(run.join("\u{1b}[31mred\u{7}"), "added").unwrap();
+    });
+    let export: &[&str] = &["export", "run", "--format", "jsonl", "--out", "tables"];
+    for args in [LOOKS[0], LOOKS[2], LOOKS[3], export] {
+        let (_, told) = look(&scene, args);
+        let is_told = told.contains("[31mred") && !told.contains(['\u{1b}', '\u{7}']);
+        assert!(is_told, "{args:?}: {told}");
+    }
+}
+
+/// In a folder of a stranger's a link leads to another's run, which would stand in what is made of that folder.
+#[test]
+fn a_link_to_a_run_is_no_run_of_the_folder_that_it_lies_in() {
+    let scene = scene();
+    fs::create_dir(scene.path("many")).unwrap();
+    copy(&scene.path("whole"), &scene.path("many/own"));
+    let report = |folder: &str| {
+        let output = scene.run(&["report", folder, "--format", "json"]);
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    };
+    let before = report("many");
+    assert_eq!(before.0, Some(0), "{}", before.1);
+    symlink(scene.path("whole"), scene.path("many/other")).unwrap();
+    assert_eq!(report("many"), before);
+    // A run that is named itself may be a link.
+    assert_eq!(report("many/other").0, Some(0));
+}
+
+#[test]
 fn runs_and_parts_without_end_are_refused_and_an_unfinished_run_is_shown() {
     let scene = scene();
     let unfinished = |runs: &str| {

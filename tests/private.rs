@@ -404,9 +404,12 @@ fn a_private_run_is_the_same_bytes_cut_or_in_parts() {
 fn what_would_lie_there_open_is_refused() {
     let scene = installed();
     plays(&scene, "run", &["--agent", "reference"]);
-    let commands: [&[&str]; 6] = [
+    plays(&scene, "two", &["--agent", "reference", "--agent", "nop"]);
+    let commands: [&[&str]; 8] = [
         &["report", "run", "--out", "out"],
         &["export", "run", "--format", "jsonl", "--out", "out"],
+        &["report", "two", "--out", "out"],
+        &["export", "two", "--format", "jsonl", "--out", "out"],
         &["audit", "run", "--sheet", "out"],
         &[
             "run", SUITE, "--agent", "nop", "--record", "tape", "--out", "out",

@@ -724,6 +724,13 @@ fn text_of_strangers_acts_in_no_format() {
             _ => {}
         }
     }
+    let export = ["export", "bad", "--format", "hf", "--out", "set"];
+    expect(&scene.run(&export), 0, &[]);
+    let card = fs::read_to_string(scene.path("set/README.md")).unwrap();
+    assert!(
+        card.contains("{x}\\`\\*\\|") && !card.contains("<img"),
+        "{card}"
+    );
     for format in ["text", "markdown", "csv", "json", "latex"] {
         let output = scene.run(&["report", "bad", "--format", format]);
         expect(&output, 0, &[]);

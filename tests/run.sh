@@ -14,7 +14,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 # One more than there are processors: tests wait for clocks, too.
-: "${RUST_TEST_THREADS:=$(($(nproc) + 1))}"
+: "${RUST_TEST_THREADS:=$(($(getconf _NPROCESSORS_ONLN) + 1))}"
 export RUST_TEST_THREADS
 
 # Apart from the host's: together they have other features, and the program would be compiled once more.

@@ -10,6 +10,7 @@ use crate::cli::ExportArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::RunFolder;
 use pibench_record::parts::runs_in;
+use pibench_report::escape;
 use pibench_report::export::{ExportError, export as write};
 use pibench_report::grid::paragraph;
 use pibench_report::run_record::{RecordError, RunRecord, tell_apart};
@@ -51,10 +52,10 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
         Err(error).or_exit(exit)
     })?;
     for changed in changed {
-        pibench_report::tell!("{}", paragraph(&name(&changed)));
+        pibench_report::tell!("{}", paragraph(&escape::line(&name(&changed))));
     }
     for path in written {
-        println!("{}", path.display());
+        println!("{}", escape::line(&path.to_string_lossy()));
     }
     Ok(Exit::Complete)
 }

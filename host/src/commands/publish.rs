@@ -10,6 +10,7 @@ use crate::cli::pack::{PublishArgs, TranscriptsArg};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
 use pibench_record::folder::{FolderError, Transcripts};
+use pibench_record::parts::runs_in;
 use pibench_record::publish::{PublishError, check};
 use pibench_vault::keyring;
 
@@ -80,17 +81,18 @@ pub(super) fn verify(dir: &Utf8Path) -> Result<Found, Failure> {
     })
 }
 
-/// Refuses to write what a private run holds where everybody reads it.
+/// Refuses to write what a private run holds where everybody reads it. `runs` are folders of one or of several, as they were named.
 pub(super) fn refuse_in_clear(
     runs: impl IntoIterator<Item = impl AsRef<Utf8Path>>,
     doing: &str,
 ) -> Result<(), Failure> {
-    for run in runs {
-        let run = run.as_ref();
-        if keyring::is_private(run.as_std_path()) {
+    let all = runs.into_iter();
+    for run in all.flat_map(|run| runs_in(run.as_ref().as_std_path())) {
+        if keyring::is_private(&run) {
             return Err(anyhow!(
-                "{doing} {run}: it is private, and this would lie there open; `pibench-host publish {run} --out DIR` makes one \
-                 that may be shown"
+                "{doing} {0}: it is private, and this would lie there open; `pibench-host publish {0} --out DIR` makes one \
+                 that may be shown",
+                run.display()
             ))
             .or_exit(Exit::Usage);
         }

@@ -7,6 +7,7 @@ use crate::exit::{Exit, Failure, OrExit};
 use pibench_core::count::count;
 use pibench_engine::Doubtful;
 use pibench_engine::plan::{Places, Purpose, reopen_by};
+use pibench_report::escape;
 
 /// Lists them. Finding some is no fault: they are for a person to judge.
 pub(super) fn review(args: &ReviewArgs) -> Result<Exit, Failure> {
@@ -23,7 +24,7 @@ pub(super) fn review(args: &ReviewArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Complete);
     }
     for one in &doubtful {
-        println!("{}", line(one));
+        println!("{}", describe(one));
     }
     println!(
         "{}: {}, {}",
@@ -34,7 +35,8 @@ pub(super) fn review(args: &ReviewArgs) -> Result<Exit, Failure> {
     Ok(Exit::Complete)
 }
 
-fn line(doubtful: &Doubtful) -> String {
+/// What it says was written by the agent and the judge.
+fn describe(doubtful: &Doubtful) -> String {
     let Doubtful {
         persona,
         session,
@@ -53,5 +55,32 @@ fn line(doubtful: &Doubtful) -> String {
         .map_or_else(String::new, |blob| format!(" [blobs/{blob}]"));
     let words = doubt.words();
     let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("{persona}/{session}, run {run}, turn {turn}: {words}{intent}: {why}{exchange}")
+    let told =
+        format!("{persona}/{session}, run {run}, turn {turn}: {words}{intent}: {why}{exchange}");
+    escape::line(&told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pibench_engine::Doubt;
+
+    #[test]
+    fn what_an_agent_asked_does_not_act_on_the_terminal() {
+        let doubtful = |why: &str| Doubtful {
+            persona: "p".into(),
+            session: "s".into(),
+            run: 1,
+            turn: 2,
+            doubt: Doubt::EndedEarly,
+            intent: None,
+            why: why.into(),
+            exchange: None,
+        };
+        let told = describe(&doubtful("Is it\ndone?"));
+        assert!(told.ends_with(": Is it done?"), "{told}");
+        let told = describe(&doubtful("\u{1b}]0;title\u{7}Done\u{202e}?"));
+        let acting = ['\u{1b}', '\u{7}', '\u{202e}'];
+        assert!(told.contains("Done") && !told.contains(acting), "{told}");
+    }
 }

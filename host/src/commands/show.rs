@@ -19,6 +19,7 @@ use pibench_record::folder_lock::is_worked_on;
 use pibench_record::parts::runs_in;
 use pibench_record::parts::{Part, PartState, not_begun, parts_in};
 use pibench_record::results::RunResults;
+use pibench_report::escape;
 use pibench_report::follow::{Follow, state};
 use pibench_report::grid::paragraph;
 use pibench_report::parts_table::parts_table;
@@ -118,7 +119,7 @@ fn say_changed(run: &RunRecord, stored: &Stored) {
     if run.ended
         && let Ok(Some(changed)) = changed(&run.dir)
     {
-        println!("{}", paragraph(&name(&changed)));
+        println!("{}", paragraph(&escape::line(&name(&changed))));
     }
 }
 

@@ -104,8 +104,14 @@ pub struct NotConfined(pub String);
 /// Whether bubblewrap is in a folder of `path` (as in the variable `PATH`) and makes its namespaces here: tries it with a
 /// program that does nothing.
 pub fn probe(path: &OsStr) -> Result<Confinement, NotConfined> {
-    let program = program(BWRAP, path, Path::new("/"))
-        .map_err(|error| NotConfined(format!("{error}; install Debian's package bubblewrap")))?;
+    let program = program(BWRAP, path, Path::new("/")).map_err(|error| {
+        let remedy = if cfg!(target_os = "linux") {
+            "install Debian's package bubblewrap"
+        } else {
+            "it is a program of Linux: confine agents there, or in a virtual machine with it"
+        };
+        NotConfined(format!("{error}; {remedy}"))
+    })?;
     let mut refusal = String::new();
     for own_user in [true, false] {
         let confinement = Confinement {

@@ -94,6 +94,10 @@ pub async fn play_all(
     resume: bool,
     progress: mpsc::UnboundedSender<Progress>,
 ) -> Result<Vec<Finished>, RunError> {
+    let memory = plans.first().and_then(|plan| plan.suite.memory);
+    if memory.is_some() && pibench_memory::in_use().is_none() {
+        return Err(RunError::Memory);
+    }
     let mut scheduler = Scheduler::heard().map_err(RunError::Signals)?;
     for plan in &plans {
         plan.folder.put_outline(&outline(plan).await?)?;
@@ -108,7 +112,7 @@ pub async fn play_all(
             plan.folder.unseal()?;
         }
     }
-    if let Some(memory) = plans.first().and_then(|plan| plan.suite.memory) {
+    if let Some(memory) = memory {
         pibench_memory::bound(memory.bytes());
     }
     let plans: Vec<Arc<Plan>> = plans.into_iter().map(Arc::new).collect();

@@ -186,6 +186,10 @@ pub enum RunError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Folder(#[from] FolderError),
+    #[error(
+        "bound the program's memory: this system does not tell how much a program uses (Linux does); leave `--memory`, or `memory` in the suite file, out"
+    )]
+    Memory,
     #[error("listen for signals: {0}")]
     Signals(std::io::Error),
     #[error("play an episode: its task ended without an answer: {0}")]

@@ -355,7 +355,7 @@ fn difference(line: &Line, question: &Question) -> String {
     let at = common(&line.asked, &question.asked);
     let where_from = format!(
         "the nearest recorded one, {} of the {:?} ({}) at {}, time {}",
-        &line.request[..16.min(line.request.len())],
+        line.request.get(..16).unwrap_or(&line.request),
         line.role,
         line.model,
         line.spot,

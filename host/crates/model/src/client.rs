@@ -803,7 +803,10 @@ impl Client {
             Unreadable::Broken { message, codes } => {
                 Failure::of_broken(&self.redact(message), &codes)
             }
-            Unreadable::Declined { reason, usage } => Failure::Refused { reason, usage },
+            Unreadable::Declined { reason, usage } => Failure::Refused {
+                reason: one_line(&self.redact(reason)),
+                usage,
+            },
             Unreadable::Error {
                 status,
                 message,

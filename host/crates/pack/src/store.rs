@@ -148,7 +148,10 @@ impl Store {
             }
             fs::set_permissions(dir, fs::Permissions::from_mode(0o755))?;
             // Whole on the disk before it has its name.
+            #[cfg(target_os = "linux")]
             rustix::fs::syncfs(File::open(dir)?)?;
+            #[cfg(not(target_os = "linux"))]
+            rustix::fs::sync();
             if let Some(above) = target.parent() {
                 make_folder(above)?;
             }

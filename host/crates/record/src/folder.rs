@@ -142,7 +142,7 @@ pub struct Manifest {
 }
 
 /// The most runs, as of `--runs` and of a suite.
-const MOST_RUNS: u32 = 1000;
+pub(super) const MOST_RUNS: u32 = 1000;
 
 /// The most parts of a run: there is an episode for each, of at most a thousand personas.
 const MOST_PARTS: u32 = 1_000_000;
@@ -1466,19 +1466,35 @@ pub fn read_results(folder: &Path) -> Result<RunResults, FolderError> {
         && let Ok(file) = open_file(folder, &path)
         && let Ok(results) = serde_json::from_reader(BufReader::new(file))
     {
-        return Ok(results);
+        return within(results).map_err(failed);
     }
     let text = read_record(folder, &path).map_err(|error| failed(error.to_string()))?;
-    with_players(&text).map_err(|error| failed(error.to_string()))
+    let results = with_players(&text).map_err(|error| failed(error.to_string()))?;
+    within(results).map_err(failed)
+}
+
+/// Results that can be counted by.
+pub(super) fn within(results: RunResults) -> Result<RunResults, String> {
+    match results.beyond() {
+        Some(reason) => Err(reason),
+        None => Ok(results),
+    }
 }
 
 /// A manifest or results. Those of version 1 of the protocol do not say who played the roles: their names do.
 fn with_players<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
     // What says it is read as it is: a tree of a long run's results is ten times their size.
-    if let Ok(found) = serde_json::from_slice(text) {
-        return Ok(found);
+    let failed = match serde_json::from_slice(text) {
+        Ok(found) => return Ok(found),
+        Err(failed) => failed,
+    };
+    let value: Value = serde_json::from_slice(text)?;
+    // Of two entries of one name a tree keeps one, where other readers see both.
+    if value["players"].is_null() {
+        with_players_in(value)
+    } else {
+        Err(failed)
     }
-    with_players_in(serde_json::from_slice(text)?)
 }
 
 pub(super) fn with_players_in<T: DeserializeOwned>(mut value: Value) -> serde_json::Result<T> {
@@ -1523,11 +1539,17 @@ pub(super) fn runs_below(path: &Path) -> Vec<PathBuf> {
     if is_run(path) {
         return vec![path.to_owned()];
     }
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let mut runs: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let mut runs = folders_in(path);
     runs.retain(|path| is_run(path));
     runs.sort();
     runs
+}
+
+/// The folders in a folder, which may be a stranger's: a link in it is none, since it may lead to what is somebody else's.
+pub(super) fn folders_in(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path()).collect()
 }
 
 /// The manifest of a run folder.

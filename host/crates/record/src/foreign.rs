@@ -17,8 +17,11 @@ pub const LINE_LIMIT: u64 = 256 << 20;
 /// Bytes of a file that is held as a whole.
 const HELD_LIMIT: u64 = 512 << 20;
 
-/// A folder, as far as it is needed to open what lies in it.
+/// A folder, as far as it is needed to open what lies in it; where a system has no such thing, as one that is read.
+#[cfg(target_os = "linux")]
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
 /// Nobody may write on the other side of a pipe.
 const FILE: OFlags = OFlags::RDONLY

@@ -9,7 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use super::error::FolderError;
-use super::folder::{Manifest, Shard, read_manifest, read_outline, runs_below, write_whole};
+use super::folder::{
+    Manifest, Shard, folders_in, read_manifest, read_outline, runs_below, write_whole,
+};
 use super::folder_lock::{Start, is_worked_on, read_start};
 use super::foreign::{read_dir, read_file};
 use super::journal::JournalError;
@@ -83,13 +85,14 @@ pub fn runs_in(path: &Path) -> Vec<PathBuf> {
 
 /// The folders of parts.
 fn places(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    let is_part = |name: &str| {
+    let is_part = |dir: &PathBuf| {
+        let name = dir.file_name().unwrap_or_default().to_string_lossy();
         let number = name.strip_prefix(PART);
         number.is_some_and(|number| number.parse::<u32>().is_ok())
     };
-    let places = entries.filter(|entry| is_part(&entry.file_name().to_string_lossy()));
-    places.map(|entry| entry.path()).collect()
+    let mut places = folders_in(dir);
+    places.retain(is_part);
+    places
 }
 
 /// Whether a folder holds parts of a run.

@@ -9,6 +9,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::event::{Fault, RoleUsage};
+use super::folder::MOST_RUNS;
 use super::line::{Name, Names, Used};
 use pibench_core::aggregate::Tally;
 use pibench_core::cost::MicroUsd;
@@ -103,6 +104,12 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl RunResults {
+    /// What of it goes beyond what can be played, so that whoever counts by it would have no end.
+    pub(super) fn beyond(&self) -> Option<String> {
+        let is_within = (1..=MOST_RUNS).contains(&self.runs);
+        (!is_within).then(|| format!("`runs` must be from 1 to {MOST_RUNS}, and is {}", self.runs))
+    }
+
     /// As hosts told it before the newest of what is told here: the prompts before, sessions that were not played, what Comp stands
     /// on, then protocol and scaffold, then turns without an answer. False where that is no difference.
     pub fn forget_newest(&mut self) -> bool {

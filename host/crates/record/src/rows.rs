@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::error::FolderError;
-use super::folder::with_players_in;
+use super::folder::{with_players_in, within};
 use super::foreign::open_file;
 use super::private::{key_of, read_record};
 use super::results::{FaultLine, RunResults, SessionLine};
@@ -167,6 +167,7 @@ pub fn read_told(folder: &Path) -> Result<Told<InFile>, FolderError> {
     let head = rows.walk(nothing);
     let head = head.map_err(|error| failed(error.to_string()))?;
     let head = with_players_in(Value::Object(head)).map_err(|error| failed(error.to_string()))?;
+    let head = within(head).map_err(failed)?;
     Ok(Told { head, rows })
 }
 
@@ -193,6 +194,10 @@ impl<'de> Visitor<'de> for Fields<'_, '_> {
         let Self { walk, failed } = self;
         let mut head = Map::new();
         while let Some(key) = from.next_key::<String>()? {
+            if head.contains_key(&key) {
+                let told = format!("duplicate field `{key}`");
+                return Err(serde::de::Error::custom(told));
+            }
             let value = match key.as_str() {
                 SESSIONS => from.next_value_seed(Elements {
                     take: walk.session,
@@ -246,6 +251,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Elements<'_, '_, T> {
 mod tests {
     use super::*;
     use crate::event::{FaultKind, RoleUsage};
+    use crate::folder::read_results;
     use pibench_core::player::Players;
 
     fn results(sessions: usize) -> RunResults {
@@ -318,9 +324,14 @@ mod tests {
             text.replace("\"s3\"", "3"),
             text[..text.len() - 1].to_owned(),
             format!("{text}x"),
+            // Of two entries of one name readers would take different ones.
+            text.replacen('{', "{\"sessions\":[],", 1),
+            text.replacen("\"runs\":3", "\"runs\":3,\"runs\":3", 1),
+            text.replacen("\"runs\":3", "\"runs\":4294967295", 1),
         ] {
             write(&broken);
             read_told(dir.path()).unwrap_err();
+            read_results(dir.path()).unwrap_err();
         }
     }
 }

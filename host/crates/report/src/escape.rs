@@ -107,18 +107,20 @@ pub fn latex(text: &str) -> String {
     shown
 }
 
-/// A cell of words for a spreadsheet: one that starts like a formula is made text by an apostrophe (OWASP, CSV injection).
+/// A cell of words for a spreadsheet: one that starts like a formula is made text by an apostrophe (OWASP, CSV injection), and so
+/// is what stands behind a semicolon, where a spreadsheet of many countries begins another cell.
 pub fn spreadsheet(text: &str) -> String {
     let shown = line(text);
-    if shown
-        .trim_start()
-        .starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
-        && shown != "-"
-    {
-        format!("'{shown}")
-    } else {
-        shown
-    }
+    let cells = shown.split(';').map(|cell| {
+        let starts = cell.trim_start();
+        let acts = starts.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
+        if acts && cell != "-" {
+            format!("'{cell}")
+        } else {
+            cell.to_owned()
+        }
+    });
+    cells.collect::<Vec<_>>().join(";")
 }
 
 /// Text or an attribute's value in HTML or SVG.
@@ -191,6 +193,7 @@ mod tests {
             ("-", "-"),
             ("-5 lower", "'-5 lower"),
             ("a=b", "a=b"),
+            ("gpt; =1+1;b", "gpt;' =1+1;b"),
         ] {
             assert_eq!(spreadsheet(text), expected);
         }

@@ -136,7 +136,7 @@ fn data_set(runs: &[RunRecord], out: &Path) -> Result<Vec<PathBuf>, ExportError>
     });
     let configs: String = configs.collect();
     let agents = runs.iter().enumerate().map(|(at, run)| {
-        let name = super::escape::line(&super::tables::name(run));
+        let name = super::escape::markdown(&super::tables::name(run));
         let row = tables::run_row(at, run);
         let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
         format!(

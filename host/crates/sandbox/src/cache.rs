@@ -35,6 +35,13 @@ const MAC: usize = 32;
 /// A link in the cache is refused.
 const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
+/// Where a process finds its open files by their numbers.
+const OPEN_FILES: &str = if cfg!(target_os = "linux") {
+    "/proc/self/fd"
+} else {
+    "/dev/fd"
+};
+
 impl Cache {
     /// Opens the folder, making it (mode 0700) and its key (mode 0600) when they are missing. A folder that somebody
     /// else could write is not used: components are then compiled in each process.
@@ -294,7 +301,7 @@ fn open_file(path: &Path) -> std::io::Result<File> {
 #[expect(unsafe_code, reason = "as with `deserialize`")]
 fn map(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
     // The file that was verified, whatever lies under its name by now.
-    let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let open = format!("{OPEN_FILES}/{}", file.as_raw_fd());
     // SAFETY: `is_ours` holds for the file. It lies in a folder that only this user can write to, and this program never
     // writes to a file that has its name there; who runs as this user can change this process as well.
     unsafe { Component::deserialize_file(engine, open) }

@@ -24,7 +24,7 @@ pub(super) fn print_broken(failure: Failure, folder: &str, again: &Again) -> Res
 
 pub(super) fn exit_of_error(error: &RunError) -> Exit {
     match error {
-        RunError::Episode(EpisodeError::Setup { .. }) => Exit::Setup,
+        RunError::Episode(EpisodeError::Setup { .. }) | RunError::Memory => Exit::Setup,
         RunError::Episode(
             EpisodeError::Load(_)
             | EpisodeError::Tools { .. }

@@ -112,6 +112,27 @@ fn a_miss_names_the_request_and_the_nearest_recorded_one() {
 }
 
 #[test]
+fn a_recording_whose_requests_are_no_digests_is_told_of() {
+    let (_dir, path) = recorded();
+    for entry in std::fs::read_dir(&path).unwrap() {
+        let file = entry.unwrap().path();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let lines = text.lines().map(|line| {
+            let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+            line["request"] = "a\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}".into();
+            line.to_string() + "\n"
+        });
+        std::fs::write(&file, lines.collect::<String>()).unwrap();
+    }
+    let cassette = Cassette::replay(&path).unwrap();
+    let message = cassette.miss(&question(&["one"], 1, 1)).to_string();
+    assert!(
+        message.contains("the nearest recorded one, a\u{e9}"),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_recording_is_not_mixed_with_another_runs() {
     let (_dir, path) = recorded();
     let error = Cassette::record(&path, false).unwrap_err();

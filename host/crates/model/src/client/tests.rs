@@ -719,6 +719,12 @@ async fn an_answer_that_is_a_refusal_is_not_asked_for_again() {
         json!({"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]});
     let filtered = ResponseTemplate::new(200).set_body_json(body);
     check_refused(vec![filtered], "filter of contents", 1).await;
+    // The word goes into the record, and is the server's.
+    let word = format!("content_filter:\u{1b}[31m{}", "x".repeat(5_000));
+    let body = json!({"choices": [{"message": {"content": ""}, "finish_reason": word}]});
+    let (result, ..) = play(vec![ResponseTemplate::new(200).set_body_json(body)]).await;
+    let said = result.unwrap_err().to_string();
+    assert!(said.len() < 800 && !said.contains('\u{1b}'), "{said}");
 }
 
 #[tokio::test]

@@ -208,6 +208,10 @@ impl<'a> Steps<'a> {
     }
 
     fn observe(&mut self, result: Value) {
+        // No host writes a result before an answer, and a record may be a stranger's.
+        if self.done.is_empty() {
+            self.say("agent", "");
+        }
         let step = self.last();
         if let Some(results) = step["observation"]["results"].as_array_mut() {
             results.push(result);
@@ -220,7 +224,14 @@ impl<'a> Steps<'a> {
         let Ok(content) = STANDARD.decode(data) else {
             return;
         };
-        let end = media_type.trim_start_matches("image/");
+        // A record says what it likes; no name of a file follows from that.
+        let end = match media_type {
+            "image/png" => "png",
+            "image/jpeg" => "jpeg",
+            "image/gif" => "gif",
+            "image/webp" => "webp",
+            _ => "image",
+        };
         let name = format!("{}.{end}", blake3::hash(&content).to_hex());
         self.observe(json!({ "content": [
             { "type": "text", "text": path },
@@ -316,6 +327,20 @@ mod tests {
         assert_eq!(whole["steps"][1]["source"], "system");
         assert_eq!(whole["steps"][2]["llm_call_count"], 0);
         assert_eq!(whole["steps"].as_array().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn a_record_does_not_say_what_a_pictures_file_is_called() {
+        for media_type in ["image/html", "image/x/../../up", "text/html"] {
+            let told = format!(
+                r#"[{{ "step": "picture", "path": "a", "media_type": "{media_type}", "data": "iVBORw0KGgo=" }}]"#
+            );
+            let (whole, pictures) = steps(&told);
+            let source = &whole["steps"][0]["observation"]["results"][0]["content"][1]["source"];
+            let path = source["path"].as_str().unwrap();
+            assert!(path.contains(".image") && !path.contains('/'), "{path}");
+            assert_eq!(pictures, 1);
+        }
     }
 
     #[test]
