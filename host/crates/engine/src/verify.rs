@@ -24,6 +24,7 @@ use pibench_core::score::IntentCounts;
 use pibench_record::event::{Event, ItemVerdict, SessionFinished, SessionStarted, Turn};
 use pibench_record::folder::{FolderError, read_manifest};
 use pibench_record::journal;
+use pibench_record::results::difference;
 use pibench_record::standing::told;
 use pibench_suite::suite::Persona;
 
@@ -79,15 +80,9 @@ pub async fn verify(plan: &Arc<Plan>, extent: Extent) -> Result<Verified, RunErr
     verify_seal(plan, &mut verified)?;
     let manifest = read_manifest(plan.folder.root())?;
     // A journal that cannot be read is told above, by its name.
-    if let Ok((mut found, _)) = told(plan.folder.root(), &manifest, &outline.personas) {
-        let mut is_it = plan.folder.has_results(&found)?;
-        while !is_it && found.head.forget_newest() {
-            is_it = plan.folder.has_results(&found)?;
-        }
-        if !is_it {
-            let problem = "results.json: its scores are not those of the journals";
-            verified.problems.push(problem.into());
-        }
+    if let Ok((found, _)) = told(plan.folder.root(), &manifest, &outline.personas) {
+        let difference = difference(found, |found| plan.folder.has_results(found))?;
+        verified.problems.extend(difference);
     }
     Ok(verified)
 }

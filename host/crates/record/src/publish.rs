@@ -2,6 +2,7 @@
 //! only what its owner allows. What is withheld leaves a name under the pack's key, by which its owner can tell it again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 use super::event::{
@@ -15,7 +16,7 @@ use super::folder::{
 use super::journal::{self, Journal, JournalError};
 use super::outline::{IntentOutline, ItemOutline, Outline, PersonaOutline, SessionOutline};
 use super::private::key_of;
-use super::results::RunResults;
+use super::results::{RunResults, difference};
 use super::standing::{EpisodeResults, played, standing};
 use super::trajectory::{Place, Trajectory};
 use pibench_core::record::{FileChange, Status};
@@ -74,11 +75,10 @@ pub fn check(dir: &Path) -> Result<(RunResults, Vec<String>), PublishError> {
     let outline = read_outline(dir)?;
     let personas = outline.map(|outline| outline.personas).unwrap_or_default();
     match standing(dir, &manifest, &personas, EpisodeResults::new()) {
-        Ok(mut found) => {
-            while found != results && found.forget_newest() {}
-            if found != results {
-                problems.push("results.json: its scores are not those of the journals".into());
-            }
+        Ok(found) => {
+            let is_written = |found: &RunResults| Ok::<_, Infallible>(*found == results);
+            let Ok(difference) = difference(found, is_written);
+            problems.extend(difference);
         }
         Err(error) => problems.push(format!("failed to {error}")),
     }

@@ -111,26 +111,61 @@ impl RunResults {
     }
 
     /// As hosts told it before the newest of what is told here: the prompts before, sessions that were not played, what Comp stands
-    /// on, then protocol and scaffold, then turns without an answer. False where that is no difference.
-    pub fn forget_newest(&mut self) -> bool {
+    /// on, then protocol and scaffold, then turns without an answer. What is left out so, by its keys; None where that is no
+    /// difference.
+    fn forget_newest(&mut self) -> Option<&'static str> {
         if self.prompts_before.take().is_some() {
-            return true;
+            return Some("`prompts_before`");
         }
         if std::mem::take(&mut self.unplayed) > 0 {
-            return true;
+            return Some("`unplayed`");
         }
         let personas = self.personas.iter_mut();
         let of_comp = personas.map(|persona| &mut persona.comp_scored);
         let of_comp = of_comp.chain([&mut self.comp_scored]);
         let told = of_comp.filter_map(Option::take).count();
         if told > 0 {
-            return true;
+            return Some("`comp_scored`");
         }
         if self.protocol.take().is_some() {
             self.scaffold = None;
-            return true;
+            return Some("`protocol` and `scaffold`");
         }
-        !std::mem::take(&mut self.unanswered).is_none()
+        let unanswered = std::mem::take(&mut self.unanswered);
+        (!unanswered.is_none()).then_some("`unanswered`")
+    }
+}
+
+/// What is wrong with written results, held against those that are `told` by the journals; `is_written` says whether just these are
+/// written. None where nothing is wrong. Nobody can tell the results of an older host from others out of which a caution was taken.
+///
+/// # Errors
+///
+/// Those of `is_written`.
+pub fn difference<T: AsMut<RunResults>, E>(
+    mut told: T,
+    mut is_written: impl FnMut(&T) -> Result<bool, E>,
+) -> Result<Option<String>, E> {
+    let mut left_out = Vec::new();
+    while !is_written(&told)? {
+        let Some(key) = told.as_mut().forget_newest() else {
+            let other = "results.json: its scores are not those of the journals";
+            return Ok(Some(other.into()));
+        };
+        left_out.push(key);
+    }
+    Ok((!left_out.is_empty()).then(|| {
+        format!(
+            "results.json: it leaves out {}, which follows from the journals; if an older host wrote it, remove results.json and \
+             seal.json: `pibench-host run --resume` writes them anew",
+            left_out.join(", ")
+        )
+    }))
+}
+
+impl AsMut<Self> for RunResults {
+    fn as_mut(&mut self) -> &mut Self {
+        self
     }
 }
 
@@ -351,25 +386,43 @@ mod tests {
             ],
         }));
         assert_eq!(results.protocol, Some(Protocol::PiBench));
-        assert!(results.forget_newest());
+        assert!(results.forget_newest().is_some());
         assert!(results.prompts_before.is_none() && results.unplayed == 2);
-        assert!(results.forget_newest());
+        assert!(results.forget_newest().is_some());
         assert!(results.unplayed == 0 && results.comp_scored.is_some());
-        assert!(results.forget_newest());
+        assert!(results.forget_newest().is_some());
         let of_persona = results.personas[0].comp_scored;
         assert_eq!((results.comp_scored, of_persona), (None, None));
         assert!(results.protocol.is_some(), "one step after the other");
-        assert!(results.forget_newest());
+        assert!(results.forget_newest().is_some());
         results.personas.clear();
         assert_eq!(
             results,
             told(serde_json::json!({ "unanswered": unanswered }))
         );
-        assert!(results.forget_newest());
+        assert!(results.forget_newest().is_some());
         assert_eq!(results, told(serde_json::json!({})));
-        assert!(!results.forget_newest());
+        assert_eq!(results.forget_newest(), None);
         let text = serde_json::to_string(&results).unwrap();
         assert!(!text.contains("scaffold"), "{text}");
+        // Whoever reads written results is told what they leave out.
+        let whole = told(serde_json::json!({ "unanswered": unanswered, "unplayed": 2 }));
+        let differs = |written: serde_json::Value| {
+            let written = told(written);
+            let is_written =
+                |told: &RunResults| Ok::<_, std::convert::Infallible>(*told == written);
+            let Ok(differs) = difference(whole.clone(), is_written);
+            differs.unwrap_or_default()
+        };
+        let same = differs(serde_json::json!({ "unanswered": unanswered, "unplayed": 2 }));
+        assert_eq!(same, "");
+        let less = differs(serde_json::json!({}));
+        assert!(
+            less.contains("it leaves out `unplayed`, `unanswered`, which"),
+            "{less}"
+        );
+        let other = differs(serde_json::json!({ "unplayed": 3 }));
+        assert!(other.contains("not those of the journals"), "{other}");
     }
 
     #[test]

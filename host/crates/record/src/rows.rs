@@ -50,6 +50,12 @@ pub struct Told<R> {
     pub rows: R,
 }
 
+impl<R> AsMut<RunResults> for Told<R> {
+    fn as_mut(&mut self) -> &mut RunResults {
+        &mut self.head
+    }
+}
+
 impl<R: Rows<SessionLine> + Rows<FaultLine>> Serialize for Told<R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let head = serde_json::to_value(&self.head).map_err(S::Error::custom)?;

@@ -10,6 +10,7 @@ use pibench_import::results::follow;
 use pibench_record::event::{Event, SessionFinished, Turn};
 use pibench_record::folder::FolderError;
 use pibench_record::outline::{Outline, PersonaOutline, SessionOutline};
+use pibench_record::results::difference;
 use pibench_record::standing::{EpisodeResults, episode, standing};
 use pibench_record::state::{EpisodeState, SessionState};
 use pibench_record::trajectory::{Place, Trajectory};
@@ -43,20 +44,15 @@ pub fn verify(
         verified.problems.push(format!("{name}: {broken}"));
     }
     // A journal that cannot be read is told above.
-    if let Ok(mut found) = standing(
+    let found = standing(
         folder.root(),
         manifest,
         &outline.personas,
         EpisodeResults::new(),
-    ) {
-        let mut is_it = folder.has_results(&found)?;
-        while !is_it && found.forget_newest() {
-            is_it = folder.has_results(&found)?;
-        }
-        if !is_it {
-            let problem = "results.json: its scores are not those of the journals";
-            verified.problems.push(problem.into());
-        }
+    );
+    if let Ok(found) = found {
+        let difference = difference(found, |found| folder.has_results(found))?;
+        verified.problems.extend(difference);
     }
     Ok(verified)
 }
