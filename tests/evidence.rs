@@ -494,6 +494,115 @@ async fn a_judge_that_rambles_is_cut_at_a_limit_and_is_a_fault() {
     assert!(limits.all(|limit| (500..3_000).contains(&limit)));
 }
 
+/// Writes more than some contexts take, a file in each session.
+fn in_chinese(messages: &[Value]) -> Value {
+    let steps = messages.iter().filter(|one| one["role"] == "assistant");
+    let is_garden = messages
+        .iter()
+        .any(|one| one.to_string().contains("Plan the beds."));
+    let path = if is_garden {
+        "beds.md"
+    } else {
+        "letters/reply.md"
+    };
+    let text = "\u{6f22}".repeat(30_000);
+    match steps.count() {
+        0 => completion(
+            None,
+            &[("write_file", json!({ "path": path, "content": text }))],
+        ),
+        _ => completion(Some("It is written."), &[]),
+    }
+}
+
+/// The same, where user agent and judge take prompts of so many characters.
+fn answer_within(request: &Request, most: usize) -> ResponseTemplate {
+    let body: Value = request.body_json().unwrap();
+    if body["tools"].is_null() && body["messages"].to_string().chars().count() > most {
+        return ResponseTemplate::new(400).set_body_json(json!({ "error": {
+            "message": "This model's maximum context length is 128000 tokens.",
+            "type": "invalid_request_error", "code": "context_length_exceeded",
+        } }));
+    }
+    answer_with(request, in_chinese)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_judge_whose_context_is_too_small_is_shown_less_and_ends_no_run() {
+    let scene = Scene::new();
+    suite(&scene, "");
+    let smaller = server(|request| answer_within(request, 50_000)).await;
+    let results = play(&scene, &smaller, &[]);
+    assert_eq!(results["scored"]["scored"], 1, "{results:#}");
+    let shown = prompts(&smaller, "You grade the work").await;
+    let cut = shown
+        .iter()
+        .filter(|one| one.contains("characters left out"));
+    assert!(cut.count() > 0);
+
+    let scene = Scene::new();
+    suite(&scene, "");
+    let none = server(|request| answer_within(request, 1_000)).await;
+    let all = ["run", "tasks/suite.toml", "--json", "--out", "run"];
+    let output = run(&scene, &[&all[..], &ALL[..]].concat(), &none);
+    expect(&output, 8, &[]);
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(results["scored"]["scored"], 0, "{results:#}");
+    // Each session was played and has a fault of its own.
+    let faults = results["faults"].as_array().unwrap();
+    for session in ["letter", "garden"] {
+        let own = faults.iter().find(|fault| fault["session"] == session);
+        let said = own.unwrap()["message"].as_str().unwrap();
+        assert!(said.contains("maximum context length"), "{said}");
+    }
+}
+
+/// Keeps a long result, and writes a file beside it.
+fn beside_results(messages: &[Value]) -> Value {
+    let steps = messages.iter().filter(|one| one["role"] == "assistant");
+    let lines: Vec<String> = (0..3_000).map(|line| format!("needle {line}\n")).collect();
+    match steps.count() {
+        0 => completion(
+            None,
+            &[
+                (
+                    "write_file",
+                    json!({ "path": "hay.txt", "content": lines.concat() }),
+                ),
+                (
+                    "grep",
+                    json!({ "pattern": "needle", "output_mode": "content", "head_limit": 3000 }),
+                ),
+                (
+                    "write_file",
+                    json!({ "path": "tool-results/own.md", "content": "The agent's own." }),
+                ),
+            ],
+        ),
+        _ => completion(Some("It is done."), &[]),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_writes_beside_kept_results_is_shown_and_they_are_not() {
+    let scene = Scene::new();
+    suite(&scene, "");
+    let server = server(|request| answer_with(request, beside_results)).await;
+    play(&scene, &server, &[]);
+    let steps = turns(&scene)[0]["steps"].as_array().unwrap().clone();
+    let mut kept = steps.iter().filter_map(|step| step["file"].as_str());
+    let kept = kept.next().unwrap();
+    assert!(kept.starts_with("tool-results/"), "{kept}");
+    for start in ["You assess one turn", "You grade the work"] {
+        let shown = prompts(&server, start).await;
+        assert!(!shown.is_empty());
+        for prompt in shown {
+            assert!(prompt.contains("| path: tool-results/own.md\n"));
+            assert!(!prompt.contains(&format!("| path: {kept}\n")));
+        }
+    }
+}
+
 /// What decides stands in the middle of a long file.
 fn at_length(messages: &[Value]) -> Value {
     let steps = messages.iter().filter(|one| one["role"] == "assistant");

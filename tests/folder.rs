@@ -103,7 +103,7 @@ fn the_manifest_traces_a_score_to_what_made_it() {
             .all(|mark| mark.sha256.len() == 64)
     );
     assert_eq!(manifest.suite_digest.len(), 64);
-    assert_eq!(manifest.prompts_version, Some(7));
+    assert_eq!(manifest.prompts_version, Some(8));
     assert_eq!(manifest.prompts_digest.len(), 64);
     assert_eq!(manifest.limits["app"]["fuel"], 500_000_000);
 }

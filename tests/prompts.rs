@@ -225,7 +225,7 @@ fn prompts_of_an_older_version_are_refused_with_what_is_new() {
     scene.write("old/satisfaction.md", &old);
     let suite = short();
     let args = ["run", suite.to_str().unwrap(), "--prompts", "old"];
-    let said = "use the prompt satisfaction.md: it never shows `{{ earlier }}`, which the built-in prompts of version 7 do";
+    let said = "use the prompt satisfaction.md: it never shows `{{ earlier }}`, which the built-in prompts of version 8 do";
     expect(&scene.run(&args), 3, &[said]);
 }
 

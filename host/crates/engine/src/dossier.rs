@@ -71,7 +71,7 @@ impl<'a> Dossier<'a> {
             calls,
             changes,
         } = past;
-        let changes = without_kept_results(changes);
+        let changes = self.without_kept_results(&calls, changes);
         let mut files = BTreeMap::new();
         if self.plan.roles.asks_models() {
             let written = changes.iter().map(|change| &change.path);
@@ -96,6 +96,28 @@ impl<'a> Dossier<'a> {
             pieces: Vec::new(),
             all_pieces: Arc::default(),
         })
+    }
+
+    /// What the scaffold kept of a call's result repeats that call. What else lies in its folder is the agent's.
+    fn without_kept_results(
+        &self,
+        calls: &[CallRecord],
+        changes: Arc<Vec<FileChange>>,
+    ) -> Arc<Vec<FileChange>> {
+        if !changes.iter().any(|change| is_kept_result(&change.path)) {
+            return changes;
+        }
+        let hashes = calls
+            .iter()
+            .map(|call| blake3::hash(call.result.as_bytes()).to_hex());
+        let names = hashes.filter_map(|hash| self.plan.folder.name_of(&hash).ok());
+        let results: BTreeSet<String> = names.collect();
+        let repeats = |change: &&FileChange| {
+            let blob = change.blob.as_ref();
+            is_kept_result(&change.path) && blob.is_some_and(|blob| results.contains(blob))
+        };
+        let own = changes.iter().filter(|change| !repeats(change));
+        Arc::new(own.cloned().collect())
     }
 
     /// Names a turn within everything that is ever run.
@@ -125,15 +147,4 @@ fn elsewhere(persona: &Persona, session: &Session) -> Vec<String> {
         intents.chain(one.checklist.iter().map(|item| &item.criterion))
     });
     texts.cloned().collect()
-}
-
-/// What the scaffold kept of a call's result repeats that call.
-fn without_kept_results(changes: Arc<Vec<FileChange>>) -> Arc<Vec<FileChange>> {
-    if !changes.iter().any(|change| is_kept_result(&change.path)) {
-        return changes;
-    }
-    let own = changes
-        .iter()
-        .filter(|change| !is_kept_result(&change.path));
-    Arc::new(own.cloned().collect())
 }

@@ -134,9 +134,9 @@ async fn by_model(
     let nonce = evidence.delimiter(name.file());
     let texts: Vec<&str> = items.iter().map(|item| item.criterion.as_str()).collect();
     let view = |vision| View::new(evidence, &nonce, subject(items, selection), vision);
-    let shown = match evidence.protocol {
-        Protocol::Paper => view(model.client().has_vision()).session(),
-        Protocol::PiBench => view(false).released_session(),
+    let show = |room| match evidence.protocol {
+        Protocol::Paper => view(model.client().has_vision()).within(room).session(),
+        Protocol::PiBench => view(false).within(room).released_session(),
     };
     let intents = match evidence.protocol {
         Protocol::Paper => Vec::new(),
@@ -146,7 +146,7 @@ async fn by_model(
         name,
         texts: &texts,
         intents,
-        shown,
+        show: &show,
     };
     model.judge(list, evidence).await
 }

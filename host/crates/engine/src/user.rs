@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::role::exhibit::{Shown, Subject, View};
+use crate::role::exhibit::{Show, Subject, View};
 use crate::role::lexical;
 use crate::role::parse;
 use crate::role::parse::{ListItem, Verdict};
@@ -188,12 +188,12 @@ async fn satisfied(
     };
     let nonce = evidence.delimiter(name.file());
     let view = |vision| View::new(evidence, &nonce, subject(open), vision);
-    let shown = match evidence.protocol {
-        Protocol::Paper => view(model.client().has_vision()).turn(),
-        Protocol::PiBench => view(false).released_turn(),
+    let show = |room| match evidence.protocol {
+        Protocol::Paper => view(model.client().has_vision()).within(room).turn(),
+        Protocol::PiBench => view(false).within(room).released_turn(),
     };
     let texts: Vec<&str> = open.iter().map(|intent| intent.content.as_str()).collect();
-    judge(model, name, &texts, evidence, shown).await
+    judge(model, name, &texts, evidence, &show).await
 }
 
 fn subject<'a>(intents: &[&'a Intent]) -> Subject<'a> {
@@ -220,10 +220,10 @@ async fn asked(
         Protocol::PiBench => PromptName::PiBenchQuestion,
     };
     let nonce = evidence.delimiter(name.file());
-    let view = View::new(evidence, &nonce, Subject::default(), false);
-    let shown = match evidence.protocol {
-        Protocol::Paper => view.dialogue(),
-        Protocol::PiBench => view.released_question(),
+    let view = || View::new(evidence, &nonce, Subject::default(), false);
+    let show = |room| match evidence.protocol {
+        Protocol::Paper => view().within(room).dialogue(),
+        Protocol::PiBench => view().within(room).released_question(),
     };
     let fact = match evidence.protocol {
         Protocol::Paper => plain_fact(evidence),
@@ -231,7 +231,7 @@ async fn asked(
     };
     let texts = open.iter().map(|intent| intent.content.as_str());
     let texts: Vec<&str> = texts.chain(fact.as_deref()).collect();
-    let mut judged: Judged<Question> = judge(model, name, &texts, evidence, shown).await?;
+    let mut judged: Judged<Question> = judge(model, name, &texts, evidence, &show).await?;
     let asked = judged.answers.split_off(open.len()).pop();
     let fact = asked.is_some_and(|question| question.asked != Asked::No);
     Ok(Asking { judged, fact })
@@ -250,13 +250,13 @@ async fn judge<T: From<Verdict>>(
     name: PromptName,
     texts: &[&str],
     evidence: &TurnEvidence,
-    shown: Shown,
+    show: &Show<'_>,
 ) -> Result<Judged<T>, RoleError> {
     let list = List {
         name,
         texts,
         intents: Vec::new(),
-        shown,
+        show,
     };
     let (verdicts, exchange) = model.judge(list, evidence).await?;
     Ok(Judged::by_model(
@@ -299,13 +299,14 @@ async fn choose(
     let name = PromptName::Reveal;
     let nonce = evidence.delimiter(name.file());
     let items = list(open);
+    let view = || View::new(evidence, &nonce, subject(open), false);
     let fields = Fields {
         items: items.clone(),
-        shown: View::new(evidence, &nonce, subject(open), false).turn(),
         ..Fields::new(&nonce, parse::choice_format(&nonce), evidence)
     };
+    let show = |room| view().within(room).turn();
     let read = |reply: &str| parse::choice(reply, &nonce, &items);
-    model.ask(name, fields, Attempts::PAPER, read).await
+    model.ask(name, fields, &show, Attempts::PAPER, read).await
 }
 
 /// What a message of the user's may say beside plain facts.
@@ -331,15 +332,16 @@ async fn message(
     } = said;
     let name = PromptName::Answer;
     let nonce = evidence.delimiter(name.file());
+    let view = || View::new(evidence, &nonce, subject(intents), false);
     let fields = Fields {
         items: list(intents),
         settled: list(settled),
-        shown: View::new(evidence, &nonce, subject(intents), false).turn(),
         persona_profile: persona.profile.clone(),
         facts: evidence.background.facts.clone(),
         asked,
         ..Fields::new(&nonce, parse::message_format(&nonce), evidence)
     };
+    let show = |room| view().within(room).turn();
     let read = |reply: &str| parse::message(reply, &nonce);
-    model.ask(name, fields, Attempts::PAPER, read).await
+    model.ask(name, fields, &show, Attempts::PAPER, read).await
 }

@@ -42,7 +42,7 @@ use super::mirror;
 use super::names::{Files, Names};
 use super::outline::Outline;
 use super::private::{self, kept, key_of, read_record};
-use super::results::RunResults;
+use super::results::{MOST_RUNS, RunResults};
 use super::same;
 pub use super::seal::Seal;
 use super::seal::{self, Broken, Sealed, Unsound};
@@ -140,9 +140,6 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
 }
-
-/// The most runs, as of `--runs` and of a suite.
-pub(super) const MOST_RUNS: u32 = 1000;
 
 /// The most parts of a run: there is an episode for each, of at most a thousand personas.
 const MOST_PARTS: u32 = 1_000_000;

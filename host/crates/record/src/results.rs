@@ -9,7 +9,6 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::event::{Fault, RoleUsage};
-use super::folder::MOST_RUNS;
 use super::line::{Name, Names, Used};
 use pibench_core::aggregate::Tally;
 use pibench_core::cost::MicroUsd;
@@ -18,6 +17,9 @@ use pibench_core::record::Outcome;
 use pibench_core::score::IntentCounts;
 use pibench_core::statistics::SessionScores;
 use pibench_core::vocabulary::{Ablation, Protocol, Scaffold};
+
+/// The most runs, as of `--runs` and of a suite.
+pub(super) const MOST_RUNS: u32 = 1000;
 
 /// The scores of a run folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -85,6 +85,7 @@ impl Content {
     fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
+            Self::Unread(why) => Some(why),
             _ => None,
         }
     }
@@ -106,14 +107,20 @@ impl TurnEvidence {
             each(&message.text);
         }
         for call in self.all_calls.iter() {
+            // A model may call whatever it likes.
+            each(&call.tool);
             each(&call.result);
             // Arguments are what the agent writes first of all.
             each(&call.arguments.to_string());
         }
-        for text in self.files.values().filter_map(Content::text) {
-            each(text);
+        for (path, content) in &self.files {
+            each(path);
+            if let Some(text) = content.text() {
+                each(text);
+            }
         }
         for change in self.all_changes.iter() {
+            each(&change.path);
             each(&change.added);
         }
     }

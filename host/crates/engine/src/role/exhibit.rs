@@ -18,8 +18,12 @@ use pibench_core::message::Image;
 use pibench_core::record::{CallRecord, CallStatus, ChangeKind, FileChange, Speaker, Utterance};
 use pibench_core::vocabulary::{Protocol, ToolEvidence, WHOLE};
 
-/// Characters of all evidence of one question. About 100,000 tokens: they fit the window of any model that can judge.
-const ROOM: usize = 360_000;
+/// Characters of all evidence of one question. About 100,000 tokens of Latin script, and up to four times as many of others:
+/// where a server says that they are too many, half of it is asked with, and half of that.
+pub(crate) const ROOM: usize = 360_000;
+
+/// The least that is asked with. A model whose window has no room for it judges no session of that length.
+pub(crate) const LEAST_ROOM: usize = ROOM / 8;
 
 /// Characters of single texts.
 #[derive(Debug, Clone, Copy)]
@@ -40,11 +44,13 @@ impl Limits {
     };
 
     /// Where there is not: each leaves room for others.
-    const NARROW: Self = Self {
-        text: 20_000,
-        file: 60_000,
-        call: 8_000,
-    };
+    fn narrow(room: usize) -> Self {
+        Self {
+            text: room / 18,
+            file: room / 6,
+            call: room / 45,
+        }
+    }
 }
 
 /// Characters of the arguments of a call that is shown in short.
@@ -55,6 +61,15 @@ const NAME_LIMIT: usize = 300;
 
 /// What stands for the result of a call that is not known to have done anything.
 const LOOKED_UP: &str = "not shown, as of every call that only looked something up: it is no evidence, neither for nor against";
+
+/// What the names of calls begin with that an agent's program tells of itself.
+const TOLD: &str = "agent.";
+
+/// What stands beside the status of such a call.
+const NO_PROOF: &str = ", as the assistant's own program tells it: no proof that anything was done";
+
+/// Letters and digits from which a file's name is one: no "e.g".
+const SHORTEST_NAME: usize = 3;
 
 /// Pictures of one question.
 const MOST_PICTURES: usize = 4;
@@ -73,6 +88,9 @@ pub(crate) struct Shown {
     /// After the text, in this order.
     pub(crate) pictures: Vec<Picture>,
 }
+
+/// The evidence as it is shown in so many characters.
+pub(crate) type Show<'a> = dyn Fn(usize) -> Shown + Send + Sync + 'a;
 
 /// A picture with the line that stands above it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +116,8 @@ enum Section {
 enum Rank {
     /// A call that only looked something up.
     Lookup,
+    /// A call that an agent's program tells of itself.
+    Told,
     /// A call whose work stands among the files.
     Repeated,
     /// What was said between the request and the response.
@@ -138,17 +158,48 @@ impl Subject<'_> {
             || self.selection.iter().any(|wanted| wanted.tool == tool)
     }
 
-    fn names_file(&self, path: &str) -> bool {
+    /// By its path; where no other file has its name (`is_only`), by that.
+    fn names_file(&self, path: &str, is_only: impl Fn() -> bool) -> bool {
         let place = Place::File { path: path.into() };
-        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = file_name(path);
+        let said = |text: &&str| holds_name(text, path) || (holds_name(text, name) && is_only());
         self.matchers.iter().any(|matcher| matcher.names(&place))
-            || self.texts.iter().any(|text| text.contains(name))
+            || (is_name(name) && self.texts.iter().any(said))
     }
 
     fn result_fields(&self, tool: &str) -> impl Iterator<Item = &String> {
         let of_tool = self.selection.iter().filter(move |one| one.tool == tool);
         of_tool.flat_map(|wanted| &wanted.result)
     }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether texts name files by such a name: it has an ending. An agent calls its files what it likes, and `e` or `or` stand in
+/// any text.
+fn is_name(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    let has_ending = ending.is_some_and(|ending| ending.starts_with(char::is_alphabetic));
+    has_ending && name.chars().filter(|one| one.is_alphanumeric()).count() >= SHORTEST_NAME
+}
+
+/// Whether a name stands in a text as a word of its own, and is not a part of a longer path. Scripts without blanks have letters
+/// around it.
+fn holds_name(text: &str, name: &str) -> bool {
+    let joins = |one: char| one.is_ascii_alphanumeric() || "_-/".contains(one);
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let mut behind = text[at + name.len()..].chars();
+        let after = match behind.next() {
+            // The end of a sentence, or one more ending.
+            Some('.') => behind.next(),
+            after => after,
+        };
+        let joined = before.is_some_and(|one| joins(one) || one == '.') || after.is_some_and(joins);
+        !joined
+    })
 }
 
 /// Shows the evidence of one turn to one model.
@@ -161,6 +212,8 @@ pub(crate) struct View<'a> {
     /// Whether the model can be shown pictures.
     vision: bool,
     limits: Limits,
+    /// Characters.
+    room: usize,
 }
 
 impl<'a> View<'a> {
@@ -177,7 +230,13 @@ impl<'a> View<'a> {
             pictures: BTreeMap::new(),
             vision,
             limits: Limits::WIDE,
+            room: ROOM,
         }
+    }
+
+    /// The same in so many characters.
+    pub(crate) fn within(self, room: usize) -> Self {
+        Self { room, ..self }
     }
 
     /// What was said before, and this turn's response.
@@ -235,13 +294,13 @@ impl<'a> View<'a> {
     /// Every text is whole where there is room for all.
     fn fitted(mut self, exhibits: impl Fn(&Self) -> Vec<Exhibit>) -> Shown {
         let mut shown = exhibits(&self);
-        if length(&shown) > ROOM {
-            self.limits = Limits::NARROW;
-            narrow(&mut shown, exhibits(&self), ROOM);
+        if length(&shown) > self.room {
+            self.limits = Limits::narrow(self.room);
+            narrow(&mut shown, exhibits(&self), self.room);
         }
         Shown {
             pictures: self.shown_pictures(),
-            ..fit(shown, ROOM)
+            ..fit(shown, self.room)
         }
     }
 
@@ -336,10 +395,12 @@ impl<'a> View<'a> {
         rank: Rank,
         form: Form,
     ) -> Exhibit {
+        // What the host says stands before what a model may have written.
         let head = format!(
-            "tool: {}\nstatus: {}",
-            name(&call.tool),
-            status(call.status)
+            "status: {}{}\ntool: {}",
+            status(call.status),
+            if is_told(call) { NO_PROOF } else { "" },
+            name(&call.tool)
         );
         let arguments = arguments(&call.arguments);
         let short = |why: &str| {
@@ -477,8 +538,15 @@ impl<'a> View<'a> {
         Exhibit::new(Section::Changes, rank, self.nonce.fence("file", &text))
     }
 
+    /// Whether something that is asked about names a file.
+    fn is_named(&self, path: &str) -> bool {
+        let same = |other: &String| other != path && file_name(other) == file_name(path);
+        let is_only = || !self.evidence.files.keys().any(same);
+        self.subject.names_file(path, is_only)
+    }
+
     fn rank_of_file(&self, path: &str) -> Rank {
-        if self.subject.names_file(path) {
+        if self.is_named(path) {
             Rank::NamedFile
         } else {
             Rank::File
@@ -510,7 +578,7 @@ impl<'a> View<'a> {
         let read = self.evidence.files_read.iter().map(String::as_str);
         let changed = self.last_changes().into_iter().rev();
         let changed: Vec<&str> = changed.map(|change| change.path.as_str()).collect();
-        let named = changed.iter().filter(|path| self.subject.names_file(path));
+        let named = changed.iter().filter(|path| self.is_named(path));
         let all: Vec<&str> = read
             .chain(named.copied())
             .chain(changed.iter().copied())
@@ -569,7 +637,9 @@ impl Exhibit {
 /// What a call matters. A tool that is not known to look things up only may have done something.
 fn rank(call: &CallRecord, named: bool) -> Rank {
     let written = ["write_file", "edit_file", "notebook_edit"].contains(&call.tool.as_str());
-    if named {
+    if is_told(call) {
+        Rank::Told
+    } else if named {
         Rank::NamedCall
     } else if looks_up(&call.tool) {
         Rank::Lookup
@@ -578,6 +648,11 @@ fn rank(call: &CallRecord, named: bool) -> Rank {
     } else {
         Rank::Act
     }
+}
+
+/// Whether nobody but the agent's own program saw a call.
+fn is_told(call: &CallRecord) -> bool {
+    call.tool.starts_with(TOLD)
 }
 
 /// Whether a tool by its name changes nothing: the scaffold's own that do not, and those of apps that show, search, list,
@@ -692,7 +767,7 @@ fn arguments(arguments: &Value) -> String {
             format!("arguments:\n{}", lines.join("\n"))
         }
         Value::String(text) => format!("arguments, no JSON object:\n{}", indented(text)),
-        other => format!("arguments: {other}"),
+        other => format!("arguments: {}", one_line(&other.to_string())),
     }
 }
 

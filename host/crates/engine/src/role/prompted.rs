@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::evidence::TurnEvidence;
-use super::exhibit::Shown;
+use super::exhibit::{LEAST_ROOM, ROOM, Show};
 use super::fence::Nonce;
 use super::known::{self, Asks};
 use super::parse::{self, ListItem, ParseError, Styles, Verdict};
@@ -32,6 +32,9 @@ const PER_ITEM: usize = 300;
 /// the next attempts one that was cut while it thought.
 const THOUGHT: u32 = 16_000;
 
+/// What the client says is to be done where a server says that its context is too small.
+const LONGER_CONTEXT: &str = "serve it with a longer context, or choose another model";
+
 /// A question to a model and all that it said, for the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {
@@ -40,7 +43,7 @@ pub struct Exchange {
     pub model: String,
     /// The prompt's file: `satisfaction.md`.
     pub prompt: String,
-    /// BLAKE3 of the prompt as it was first sent, hex.
+    /// BLAKE3 of the prompt as it was first answered, hex.
     pub prompt_hash: String,
     /// None: the model takes no temperature, so it ran at its default.
     pub temperature: Option<f64>,
@@ -185,14 +188,13 @@ impl Attempts {
 }
 
 /// A list of things to be judged, and what is shown for it.
-#[derive(Debug)]
 pub(crate) struct List<'a> {
     /// Says by which protocol, and whether intents, questions or rubrics are judged.
     pub(crate) name: PromptName,
     pub(crate) texts: &'a [&'a str],
     /// All hidden intents, where the protocol shows them to who judges rubrics.
     pub(crate) intents: Vec<ListItem>,
-    pub(crate) shown: Shown,
+    pub(crate) show: &'a Show<'a>,
 }
 
 /// How the verdicts on a list are asked for, and what of the answers counts.
@@ -281,19 +283,22 @@ impl Prompted {
         Self { pause, ..self }
     }
 
-    /// Asks until `read` can read the reply.
+    /// Asks until `read` can read the reply. Less is shown where the server says that its context is too small.
     pub(crate) async fn ask<T>(
         &self,
         name: PromptName,
         mut fields: Fields,
+        show: &Show<'_>,
         attempts: Attempts,
         mut read: impl FnMut(&str) -> Result<T, ParseError>,
     ) -> Result<(T, Exchange), RoleError> {
+        let mut room = ROOM;
+        fields.shown = show(room);
         let mut prompt = self.prompts.render(name, &fields)?;
         let mut exchange = Exchange {
             model: self.client.spec().to_owned(),
             prompt: name.file().to_owned(),
-            prompt_hash: prompt.hash(),
+            prompt_hash: String::new(),
             temperature: None,
             order: Vec::new(),
             replies: Vec::new(),
@@ -307,7 +312,17 @@ impl Prompted {
             0
         };
         loop {
-            let answer = self.chat(&prompt, limit + thought, &mut exchange).await?;
+            let answer = match self.chat(&prompt, limit + thought, &mut exchange).await {
+                Err(error) if self.wants_less(&error) => {
+                    let shorter = self.shorten(name, &mut fields, show, &mut room, &prompt, error);
+                    prompt = shorter.map_err(|error| error.after([exchange.usage]))?;
+                    continue;
+                }
+                answer => answer?,
+            };
+            if exchange.replies.len() == 1 {
+                exchange.prompt_hash = prompt.hash();
+            }
             let mut found = read(&answer.reply.text);
             // Under the rules of the released code whatever can be read counts.
             if answer.reply.truncated && (attempts.tells || found.is_err()) {
@@ -356,7 +371,7 @@ impl Prompted {
             name,
             texts,
             intents,
-            shown,
+            show,
         } = list;
         let Rules {
             asks,
@@ -371,7 +386,6 @@ impl Prompted {
         let items = questions.items();
         let fields = Fields {
             intents,
-            shown,
             items: items.to_vec(),
             ..Fields::new(nonce, parse::verdict_format(nonce, styles), evidence)
         };
@@ -386,9 +400,52 @@ impl Prompted {
             };
             questions.answers(verdicts?)
         };
-        let (verdicts, exchange) = self.ask(name, fields, attempts, read).await?;
+        let (verdicts, exchange) = self.ask(name, fields, show, attempts, read).await?;
         let order = questions.order();
         Ok((verdicts, Exchange { order, ..exchange }))
+    }
+
+    /// Whether less could be of use: the server's context is too small, or the recording is of a question about less.
+    fn wants_less(&self, error: &RoleError) -> bool {
+        match error {
+            RoleError::Model(ModelError::Setup { remedy, .. }) => remedy == LONGER_CONTEXT,
+            RoleError::Model(ModelError::Infrastructure { .. }) => self.client.is_replayed(),
+            _ => false,
+        }
+    }
+
+    /// The same question with half of the evidence, or half of that. Where none is shorter, `error` as it is: the operator mends
+    /// it. Where the server took not even the shortest, a refusal: an agent that wrote that much ends its own session, not the run.
+    fn shorten(
+        &self,
+        name: PromptName,
+        fields: &mut Fields,
+        show: &Show<'_>,
+        room: &mut usize,
+        before: &Prompt,
+        error: RoleError,
+    ) -> Result<Prompt, RoleError> {
+        let is_first = *room == ROOM;
+        while *room > LEAST_ROOM {
+            *room /= 2;
+            fields.shown = show(*room);
+            let shorter = self.prompts.render(name, fields)?;
+            if shorter != *before {
+                return Ok(shorter);
+            }
+        }
+        match error {
+            RoleError::Model(ModelError::Setup {
+                server,
+                reason,
+                remedy,
+            }) if !is_first => Err(RoleError::Model(ModelError::Refused {
+                server,
+                reason: format!("{reason}, with {LEAST_ROOM} characters of evidence too; {remedy}"),
+                usage: Box::default(),
+            })),
+            error => Err(error),
+        }
     }
 
     async fn chat(

@@ -15,7 +15,7 @@ use pibench_agent::name_undefined;
 
 /// The version of the built-in prompts, the agent's among them: scores are compared within one. It rises with every
 /// change of their texts, and of how much is shown by them.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 /// Files of a folder of prompts that are the agent's: the scaffold reads and shows them.
 const OF_AGENT: [&str; 2] = ["system.md", "subagent.md"];
@@ -486,10 +486,10 @@ mod tests {
     #[test]
     fn the_built_in_prompts_are_those_of_their_version() {
         let prompts = Prompts::load(None).unwrap();
-        assert_eq!(prompts.version(), Some(7));
+        assert_eq!(prompts.version(), Some(8));
         assert_eq!(
             prompts.digest(),
-            "840f66712c37d5e5b4fd9a1c1d14f7f002947faa6e22df305d614f455731ed3d"
+            "c68e5f13140d680baced31def7497302c47bc86e57da4a145f18a04fe88c2ff9"
         );
         assert_eq!(load(&[("answer.md", BOTH)]).unwrap().version(), None);
     }
@@ -561,7 +561,7 @@ mod tests {
             .replace("fact.value", "fact.text");
         check_error(
             &[("answer.md", &old)],
-            "never shows `{{ facts }}`, which the built-in prompts of version 7 do",
+            "never shows `{{ facts }}`, which the built-in prompts of version 8 do",
         );
     }
 

@@ -46,20 +46,28 @@ pub(crate) struct Script {
 
 impl Script {
     pub(crate) async fn new(answers: &[&str]) -> Self {
+        Self::with_window(usize::MAX, answers).await
+    }
+
+    /// The same of a model whose context has so many characters.
+    pub(crate) async fn with_window(characters: usize, answers: &[&str]) -> Self {
         let server = MockServer::start().await;
         let left: Mutex<Vec<String>> =
             Mutex::new(answers.iter().rev().map(ToString::to_string).collect());
         let respond = move |request: &Request| {
+            let body: Value = request.body_json().unwrap();
+            if body["messages"].to_string().chars().count() > characters {
+                let words = format!("This model's maximum context length is {characters} tokens.");
+                let error = json!({"error": {"message": words, "code": "context_length_exceeded"}});
+                return ResponseTemplate::new(400).set_body_json(error);
+            }
             let mut left = left.lock().unwrap();
             let answer = if left.len() > 1 {
                 left.pop()
             } else {
                 left.last().cloned()
             };
-            let text = fit(
-                &answer.unwrap(),
-                &request.body_json::<Value>().unwrap()["messages"],
-            );
+            let text = fit(&answer.unwrap(), &body["messages"]);
             let finish = if text.contains("{cut}") {
                 "length"
             } else {

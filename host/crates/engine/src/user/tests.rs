@@ -6,10 +6,12 @@ use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::*;
+use crate::role::Content;
 use crate::role::tests::{
     Script, block, client, evidence, matcher, outside_of_fences, released_prompts,
 };
 use pibench_core::matcher::{Matcher, Piece, Place};
+use pibench_core::record::{ChangeKind, FileChange};
 use pibench_core::session::Style;
 use pibench_core::vocabulary::Scope;
 use pibench_model::ModelError;
@@ -482,6 +484,61 @@ async fn who_was_cut_while_thinking_gets_room_for_it() {
         .unwrap();
     let limits = script.limits().await;
     assert_eq!(limits[1] - limits[0], 16_000);
+}
+
+/// A turn in which the agent wrote a file of 200,000 characters, each of which may be a token or more.
+fn long_turn() -> TurnEvidence {
+    let change = FileChange {
+        turn: 1,
+        path: "a.md".into(),
+        kind: ChangeKind::Created,
+        blob: None,
+        before: None,
+        added: String::new(),
+    };
+    let text = "\u{6f22}".repeat(200_000);
+    TurnEvidence {
+        files: [("a.md".to_owned(), Content::Text(text.into()))].into(),
+        all_changes: vec![change].into(),
+        ..evidence(Protocol::Paper, "Done.")
+    }
+}
+
+#[tokio::test]
+async fn a_model_with_a_smaller_context_is_asked_again_with_less() {
+    let script = Script::with_window(110_000, &[&good()]).await;
+    let ([first, second], turn) = (intents(), long_turn());
+    let open = [&first, &second];
+    let judged = script.user().satisfied(&open, &turn).await.unwrap();
+    assert_eq!((yes(&judged), judged.usage.calls), (vec![true, false], 1));
+    let [whole, less] = script.prompts().await.try_into().unwrap();
+    assert!(!whole[1].contains("characters left out"));
+    assert!(less[1].contains("characters left out; what is left out counts as not shown"));
+    assert!(less[1].contains("| Done.") && less[1].contains("| path: a.md"));
+    // One with room for it is shown all.
+    let script = Script::with_window(300_000, &[&good()]).await;
+    let judged = script.user().satisfied(&open, &turn).await.unwrap();
+    assert_eq!(yes(&judged), [true, false]);
+    assert_eq!(script.prompts().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_context_that_is_too_small_for_what_an_agent_wrote_ends_its_session_and_else_the_run() {
+    let script = Script::with_window(1_000, &[&good()]).await;
+    let [first, second] = intents();
+    let (user, open) = (script.user(), [&first, &second]);
+    let error = user.satisfied(&open, &long_turn()).await.unwrap_err();
+    let is_refusal = matches!(error, RoleError::Model(ModelError::Refused { .. }));
+    assert!(is_refusal, "{error:?}");
+    let said = "with 45000 characters of evidence too; serve it with a longer context";
+    assert!(error.to_string().contains(said), "{error}");
+    assert_eq!(script.prompts().await.len(), 4);
+    // Nothing shorter can be asked of it.
+    let short = evidence(Protocol::Paper, "Done.");
+    let error = user.satisfied(&open, &short).await.unwrap_err();
+    let is_setup = matches!(error, RoleError::Model(ModelError::Setup { .. }));
+    assert!(is_setup, "{error:?}");
+    assert_eq!(script.prompts().await.len(), 5);
 }
 
 /// A turn of a session whose user has a plain fact to tell.

@@ -38,6 +38,24 @@ async fn a_replayed_role_waits_for_nobody() {
 }
 
 #[tokio::test]
+async fn what_was_asked_with_less_is_replayed_with_less() {
+    let dir = tempfile::tempdir().unwrap();
+    let yes = block(1, "Use the firm's letterhead.", "YES");
+    let script = Script::with_window(110_000, &[&yes]).await;
+    let ([first, _], turn) = (intents(), long_turn());
+    let recording = script.taped(Tape::Record(Cassette::record(dir.path(), false).unwrap()));
+    let recorded = recording.satisfied(&[&first], &turn).await.unwrap();
+    drop(recording);
+    let replayed = script.taped(Tape::Replay(Cassette::replay(dir.path()).unwrap()));
+    let again = replayed.satisfied(&[&first], &turn).await.unwrap();
+    assert_eq!((again, script.asked().await), (recorded, 2));
+    // What was never asked is in no recording.
+    let other = evidence(Protocol::Paper, "Done.");
+    let missed = replayed.satisfied(&[&first], &other).await.unwrap_err();
+    assert!(missed.to_string().contains("has no answer"), "{missed}");
+}
+
+#[tokio::test]
 async fn only_what_could_be_read_stays_in_the_cache() {
     let dir = tempfile::tempdir().unwrap();
     let cache = |dir: &Path| Tape::Cache(Cassette::cache(dir).unwrap());
