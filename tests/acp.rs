@@ -2,11 +2,13 @@
 //! what any other agent does, what they must not see they do not find, and each of their ends is typed. The agent is
 //! `tests/agents/agent.py`. Where bubblewrap is not to be had, what needs it says so.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::models::{self, run, server};
 use crate::scaffold::suite;
 use crate::scene::{Scene, carries, flowed, root, short, stderr};
 
@@ -211,13 +213,132 @@ fn an_agent_whose_time_is_up_in_its_last_session_is_told_to_stop() {
     }
     let scene = Scene::new();
     suite(&scene, "", "");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let deed = format!("waits {}", listener.local_addr().unwrap().port());
     expect(
-        &play(&scene, "waits", &["--set", "session.turn_timeout_s=1"]),
+        &play(&scene, &deed, &["--set", "session.turn_timeout_s=1"]),
         0,
         // It told nothing of it, which is not the same as nothing.
         &["cost unknown"],
     );
-    assert_eq!(noted(&scene, "run", "cancelled.json"), true);
+    // It knocked before the run was over, and so may another test's agent, which knocks everywhere.
+    listener.set_nonblocking(true).unwrap();
+    let says = |mut stream: TcpStream| {
+        stream.set_nonblocking(false).unwrap();
+        let patience = std::time::Duration::from_secs(10);
+        stream.set_read_timeout(Some(patience)).unwrap();
+        let mut said = Vec::new();
+        // A stranger says nothing.
+        let _ = stream.read_to_end(&mut said);
+        said
+    };
+    let mut knocks = std::iter::from_fn(|| listener.accept().ok());
+    assert!(knocks.any(|(stream, _)| says(stream) == b"cancelled"));
+}
+
+/// A suite whose first session wants a report with the word `done`.
+fn with_report(scene: &Scene) {
+    suite(scene, "", "");
+    let session = "tasks/p/sessions/one/session.toml";
+    let text = std::fs::read_to_string(scene.path(session)).unwrap();
+    let rule = "[[checklist]]\nid = \"c\"\ncriterion = \"The report says that it is done\"\n\
+                [checklist.rule]\ngrader = \"rules\"\n[checklist.rule.config]\n\
+                file = { path = \"report.md\", content = { contains = \"done\" } }\n";
+    scene.write(session, &(text + rule));
+}
+
+/// Plays that session with a user agent who takes its time: meanwhile the file is written once more, as a process of the agent's
+/// may do. The first turn.
+async fn play_with_late_report(deed: &str) -> Value {
+    let scene = Scene::new();
+    with_report(&scene);
+    let late = scene.path("run/workspaces/p.r1/report.md");
+    let server = server(move |request| {
+        std::fs::write(&late, "done").unwrap();
+        models::play(request)
+    })
+    .await;
+    let agent = agent(deed);
+    let args = [
+        "run",
+        "tasks/suite.toml",
+        "--session",
+        "one",
+        "--agent",
+        &agent,
+        "--user",
+        "openai/m",
+        "--out",
+        "run",
+    ];
+    expect(&run(&scene, &args, &server), 0, &[]);
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+    turns(&scene, "run", "p").remove(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_writes_while_its_turn_is_judged_is_not_graded_and_what_it_wrote_before_is() {
+    if !confines() {
+        return;
+    }
+    for (deed, pass) in [("reports-nothing", false), ("reports-done", true)] {
+        let turn = play_with_late_report(deed).await;
+        assert_eq!(turn["changes"][0]["path"], "report.md");
+        assert_eq!(turn["items"][0]["item"], "c", "{turn:#}");
+        assert_eq!(turn["items"][0]["pass"], pass, "{turn:#}");
+    }
+}
+
+#[test]
+fn what_an_agent_leaves_locked_or_at_work_ends_no_run_and_is_in_the_record() {
+    if !confines() {
+        return;
+    }
+    for (deed, kept) in [
+        (
+            "locks",
+            &[".pibench-incoming/notes", "locked.md", "sub/locked.md"][..],
+        ),
+        ("churns", &["report.md"]),
+    ] {
+        let scene = Scene::new();
+        suite(&scene, "", "");
+        let agent = agent(deed);
+        let args = ["run", "tasks/suite.toml", "--agent", &agent, "--out", "run"];
+        expect(&scene.run(&args), 0, &[]);
+        let turns = turns(&scene, "run", "p");
+        let changes = turns[0]["changes"].as_array().unwrap().iter();
+        let changes: Vec<&str> = changes
+            .map(|change| change["path"].as_str().unwrap())
+            .collect();
+        for path in kept {
+            assert!(changes.contains(path), "{changes:?}");
+            assert!(scene.path("run/workspaces/p.r1").join(path).exists());
+        }
+        assert!(turns.iter().any(|turn| turn["session"] == "two"));
+        // What is not kept is not left, either.
+        let link = scene.path("run/workspaces/p.r1/link");
+        assert!(link.symlink_metadata().is_err());
+        expect(&scene.run(&["verify", "run"]), 0, &[]);
+    }
+}
+
+#[test]
+fn what_an_agent_writes_is_found_after_a_run_was_cut_off_too() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    expect(&play(&scene, "adds", &[]), 0, &[]);
+    cut(&scene);
+    expect(&scene.run(&["run", "--resume", "run"]), 0, &[]);
+    let turns = turns(&scene, "run", "p");
+    assert!(turns.len() > 1);
+    for turn in turns {
+        assert_eq!(turn["changes"][0]["path"], "lines.md", "{turn:#}");
+    }
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
 }
 
 /// An agent's process that is told the workflows of a suite.

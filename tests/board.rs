@@ -15,6 +15,7 @@ use wiremock::{MockServer, Request, ResponseTemplate};
 
 use crate::models::{completion, message, run, server};
 use crate::scene::{Scene, copy, expect, root, say_in_record, short};
+use crate::verify::forge;
 
 /// As the short suite is played: once, by a model without a price.
 const RULES: &str =
@@ -195,7 +196,10 @@ async fn two_are_ranked_and_one_that_changed_its_journal_is_named() {
     }
     assert_eq!(board["refused"][0]["name"], "cheat");
     let reasons = board["refused"][0]["reasons"].to_string();
-    assert!(reasons.contains("law_trainee.r1.jsonl"), "{reasons}");
+    assert!(
+        reasons.contains("say yes, and the record says no"),
+        "{reasons}"
+    );
     let page = text(&scene, "site/index.html");
     for part in [
         "Spring &lt;2026&gt;",
@@ -261,10 +265,18 @@ async fn only_a_hubs_word_names_a_submitter() {
 /// What somebody sends who changes a verdict, seals the folder anew and signs it.
 fn cheat(scene: &Scene) {
     let journal = scene.path("one/journal/law_trainee.r1.jsonl");
-    let honest = fs::read_to_string(&journal).unwrap();
-    let other = honest.replacen("\"turns\":", "\"turns\" :", 1);
-    assert_ne!(honest, other);
-    fs::write(&journal, &other).unwrap();
+    let mut is_done = false;
+    forge(scene, "one/journal/law_trainee.r1.jsonl", |event| {
+        let items = event.get_mut("items").and_then(Value::as_array_mut);
+        let mut items = items.into_iter().flatten();
+        let judged = items.find(|item| item["exchange"].is_string() && item["pass"] == true);
+        if let (false, Some(item)) = (is_done, judged) {
+            item["pass"] = false.into();
+            is_done = true;
+        }
+    });
+    assert!(is_done);
+    let other = fs::read_to_string(&journal).unwrap();
     let args = [
         "submit",
         "prepare",

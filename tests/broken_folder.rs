@@ -71,7 +71,7 @@ fn a_folder_that_cannot_be_written_ends_the_run_with_its_name() {
     for (folder, code, said) in [
         ("blobs", 3, "Not a directory"),
         ("trajectories", 3, "Not a directory"),
-        ("workspaces", 4, "File exists"),
+        ("workspaces", 4, "Not a directory"),
     ] {
         let (there, apart) = (scene.path("run").join(folder), scene.path(folder));
         fs::rename(&there, &apart).unwrap();

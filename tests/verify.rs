@@ -1,9 +1,11 @@
 //! A finished run verifies; with any byte changed it does not.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::models::{play, run, server};
-use crate::scene::{Scene, assert_fits, copy, expect, files, first_persona, flowed, output};
+use crate::scene::{
+    Scene, assert_fits, copy, expect, files, first_persona, flowed, output, short, stderr,
+};
 
 #[test]
 fn a_finished_run_verifies() {
@@ -112,30 +114,170 @@ fn a_changed_byte_in_any_file_is_found() {
 fn a_score_that_does_not_follow_is_found() {
     let scene = Scene::new();
     scene.play("run", &["--agent", "nop"]);
-    let path = scene.path("run/journal/law_trainee.r1.jsonl");
-    let mut previous = blake3::hash(b"");
-    let mut forged = String::new();
-    for line in std::fs::read_to_string(&path).unwrap().lines() {
-        let mut event: Value = serde_json::from_str(line).unwrap();
-        event["prev"] = previous.to_hex().as_str().into();
+    let journal = "run/journal/law_trainee.r1.jsonl";
+    forge(&scene, journal, |event| {
         if event["event"] == "session_finished" {
             event["proc"] = 1.0.into();
             for intent in event["intents"].as_array_mut().unwrap() {
                 intent["status"] = "completed".into();
             }
         }
-        let text = event.to_string();
-        previous = blake3::hash(text.as_bytes());
-        forged.push_str(&text);
-        forged.push('\n');
-    }
-    std::fs::write(&path, forged).unwrap();
+    });
     let output = scene.run(&["verify", "run"]);
     expect(&output, 3, &[]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_fits(&said);
     let said = flowed(&said);
     assert!(said.contains("do not follow from its turns"), "{said}");
+}
+
+/// Changes a journal's lines, and makes its chain of hashes right again.
+pub(crate) fn forge(scene: &Scene, path: &str, mut change: impl FnMut(&mut Value)) {
+    let path = scene.path(path);
+    let mut previous = blake3::hash(b"");
+    let mut forged = String::new();
+    for line in std::fs::read_to_string(&path).unwrap().lines() {
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        change(&mut event);
+        event["prev"] = previous.to_hex().as_str().into();
+        let text = event.to_string();
+        previous = blake3::hash(text.as_bytes());
+        forged.push_str(&text);
+        forged.push('\n');
+    }
+    std::fs::write(&path, forged).unwrap();
+}
+
+/// In a copy of `run`, changes the first turn that `change` takes; what `verify` says of it.
+fn verify_forged(scene: &Scene, change: impl Fn(&mut Value) -> bool) -> String {
+    let _ = std::fs::remove_dir_all(scene.path("copy"));
+    copy(&scene.path("run"), &scene.path("copy"));
+    let mut is_done = false;
+    forge(scene, "copy/journal/law_trainee.r1.jsonl", |event| {
+        is_done = is_done || (event["event"] == "turn" && change(event));
+    });
+    assert!(is_done, "no turn has it");
+    let output = scene.run(&["verify", "copy"]);
+    expect(&output, 3, &[]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_fits(&said);
+    flowed(&said)
+}
+
+/// The first entry of a turn's list that `is_it` says.
+fn find<'v>(
+    turn: &'v mut Value,
+    list: &str,
+    is_it: impl Fn(&Value) -> bool,
+) -> Option<&'v mut Value> {
+    let entries = turn.get_mut(list)?.as_array_mut()?;
+    entries.iter_mut().find(|entry| is_it(entry))
+}
+
+/// A turn names each item once, and those that were graded in it.
+#[test]
+fn a_second_verdict_beside_the_true_one_is_found() {
+    let scene = Scene::new();
+    scene.play("run", &["--agent", "nop"]);
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+    let add = |turn: &mut Value, name: Option<&str>| {
+        let Some(items) = turn.get_mut("items").and_then(Value::as_array_mut) else {
+            return false;
+        };
+        let mut verdict = items[0].clone();
+        verdict["pass"] = true.into();
+        if let Some(name) = name {
+            verdict["item"] = name.into();
+        }
+        items.insert(0, verdict);
+        true
+    };
+    let said = verify_forged(&scene, |turn| add(turn, None));
+    assert!(said.contains("has two verdicts"), "{said}");
+    let said = verify_forged(&scene, |turn| add(turn, Some("unheard-of")));
+    let wrong = "item `unheard-of` has a verdict, and is not graded in this turn";
+    assert!(said.contains(wrong), "{said}");
+    // Nobody goes on from it.
+    let text = std::fs::read_to_string(scene.path("run/journal/law_trainee.r1.jsonl")).unwrap();
+    let is_graded = |line: &str| {
+        let event: Value = serde_json::from_str(line).unwrap();
+        event["event"] == "turn" && event.get("items").is_some()
+    };
+    let turn = text.lines().position(is_graded);
+    let lines: Vec<&str> = text.lines().take(turn.unwrap() + 1).collect();
+    scene.write(
+        "run/journal/law_trainee.r1.jsonl",
+        &(lines.join("\n") + "\n"),
+    );
+    copy(&scene.path("run"), &scene.path("honest"));
+    forge(&scene, "run/journal/law_trainee.r1.jsonl", |event| {
+        if event["event"] == "turn" {
+            add(event, None);
+        }
+    });
+    let output = scene.run(&["run", "--resume", "run"]);
+    assert_ne!(output.status.code(), Some(0));
+    let said = flowed(&stderr(&output));
+    assert!(said.contains("has two verdicts"), "{said}");
+    expect(&scene.run(&["run", "--resume", "honest"]), 0, &[]);
+}
+
+/// What a model judged follows from its replies, and a status from what was judged.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_models_replies_do_not_say_is_found() {
+    let scene = Scene::new();
+    let server = server(play).await;
+    let suite = short();
+    let args = [
+        "run",
+        suite.to_str().unwrap(),
+        "--runs",
+        "1",
+        "--out",
+        "run",
+    ];
+    let roles = [
+        "--agent", "openai/m", "--user", "openai/m", "--judge", "openai/m",
+    ];
+    let args = [&args[..], &roles].concat();
+    expect(&run(&scene, &args, &server), 0, &[]);
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+    let by_model = |entry: &Value| entry["exchange"].is_string();
+    let flip = |list: &'static str, key: &'static str| {
+        verify_forged(&scene, |turn| {
+            let entry = find(turn, list, by_model);
+            entry
+                .map(|entry| entry[key] = (!entry[key].as_bool().unwrap()).into())
+                .is_some()
+        })
+    };
+    let said = flip("items", "pass");
+    assert!(said.contains("say yes, and the record says no"), "{said}");
+    let said = flip("judgements", "yes");
+    assert!(said.contains("say no, and the record says yes"), "{said}");
+    assert!(
+        said.contains("does not follow from what the user agent found"),
+        "{said}"
+    );
+    for list in ["items", "judgements"] {
+        let said = verify_forged(&scene, |turn| {
+            let entry = find(turn, list, by_model).and_then(Value::as_object_mut);
+            entry.map(|entry| entry.remove("exchange")).is_some()
+        });
+        assert!(
+            said.contains("no reply of the model that judged it"),
+            "{said}"
+        );
+    }
+    let said = verify_forged(&scene, |turn| {
+        let number = turn["turn"].clone();
+        turn["intents"] = json!([{ "turn": number, "intent": 0, "status": "completed" }]);
+        true
+    });
+    assert!(
+        said.contains("does not follow from what the user agent found"),
+        "{said}"
+    );
 }
 
 /// Nothing is wrong with a run that is under way: what there is of it is checked.

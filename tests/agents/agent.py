@@ -6,6 +6,7 @@ DEED is one of the functions below that take a message. `reference` plays the wo
 `session.toml` has them.
 """
 
+import contextlib
 import http.client
 import json
 import mmap
@@ -419,12 +420,65 @@ def tells(session, message):
 
 
 def waits(session, message):
-    """Works until it is told to stop, and writes down that it was."""
+    """Works until it is told to stop, and says at the port that is its second argument that it was."""
     while True:
         if session.wire.next().get("method") == "session/cancel":
-            with open(os.path.join(session.cwd, "cancelled.json"), "w") as file:
-                file.write("true")
+            with socket.create_connection(("127.0.0.1", int(sys.argv[2]))) as door:
+                door.sendall(b"cancelled")
             return "cancelled"
+
+
+def reports(session, message):
+    """Writes a report of one word, which its own name has: `reports-done`, `reports-nothing`."""
+    with open(os.path.join(session.cwd, "report.md"), "w") as file:
+        file.write(DEED.partition("-")[2])
+    session.say("Written.")
+
+
+def adds(session, message):
+    """Adds a line to a file in each turn."""
+    with open(os.path.join(session.cwd, "lines.md"), "a") as file:
+        file.write("a line\n")
+    session.say("Done.")
+
+
+def locks(session, message):
+    """Leaves files that nobody may read, a link, and a folder of a name that is not for it."""
+    for path in ("locked.md", "sub/locked.md", ".pibench-incoming/notes"):
+        path = os.path.join(session.cwd, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if os.path.exists(path):
+            os.chmod(path, 0o600)
+        with open(path, "w") as file:
+            file.write("kept\n")
+        os.chmod(path, 0)
+    if session.turns == 1:
+        with contextlib.suppress(FileExistsError):
+            os.symlink("/usr", os.path.join(session.cwd, "link"))
+    session.say("Done.")
+
+
+def churns(session, message):
+    """Leaves something at work that makes files, folders and links and takes them away, as long as its process lives."""
+
+    def churn(path):
+        while True:
+            open(path, "w").close()
+            os.unlink(path)
+            os.makedirs(f"{path}.d/in")
+            open(f"{path}.d/file", "w").close()
+            os.unlink(f"{path}.d/file")
+            os.rmdir(f"{path}.d/in")
+            os.rmdir(f"{path}.d")
+            os.symlink("report.md", f"{path}.l")
+            os.unlink(f"{path}.l")
+
+    if session.turns == 1:
+        with open(os.path.join(session.cwd, "report.md"), "w") as file:
+            file.write("kept\n")
+        for number in range(40):
+            threading.Thread(target=churn, args=(os.path.join(session.cwd, f"c{number}"),), daemon=True).start()
+    session.say("Done.")
 
 
 def past(session, message):

@@ -88,8 +88,12 @@ pub fn overfull(folder: &Path, room: Room) -> Option<String> {
     while let Some(folder) = folders.pop() {
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
-            // It went while it was looked at.
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            // It went while it was looked at, and may be another thing by now.
+            Err(error)
+                if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) =>
+            {
+                continue;
+            }
             Err(error) => {
                 return Some(format!("one of its folders cannot be looked into: {error}"));
             }

@@ -4,10 +4,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// New content is written here, at the root, and then renamed: a file is always the old or the new
-/// one. Listings leave it out and no path names it.
-pub const TEMPORARY: &str = ".pibench-incoming";
-
 /// The absolute name of the workspace's root, as the agent and its shell may write it.
 pub const ROOT: &str = "/workspace";
 
@@ -43,8 +39,6 @@ pub enum PathError {
     LongComponent(usize),
     #[error("it has {0} bytes, {MAX_PATH} are allowed")]
     Long(usize),
-    #[error("the name {TEMPORARY} is reserved")]
-    Reserved,
 }
 
 impl WorkspacePath {
@@ -71,9 +65,6 @@ impl WorkspacePath {
         }
         for component in relative.split('/') {
             check_component(component)?;
-        }
-        if relative.split('/').next() == Some(TEMPORARY) {
-            return Err(PathError::Reserved);
         }
         Ok(Self(relative.to_owned()))
     }
@@ -129,9 +120,6 @@ impl WorkspacePath {
     pub fn join(&self, name: &str) -> Result<Self, PathError> {
         if name.contains('/') {
             return Err(PathError::Character('/'));
-        }
-        if self.is_root() && name == TEMPORARY {
-            return Err(PathError::Reserved);
         }
         check_component(name)?;
         let separator = if self.is_root() { "" } else { "/" };
@@ -381,16 +369,6 @@ mod tests {
         let longest = vec!["a"; 2048].join("/");
         check(&longest, Ok(&longest));
         check(&format!("{longest}/a"), Err(PathError::Long(4097)));
-    }
-
-    #[test]
-    fn the_name_of_the_temporary_file_is_reserved_at_the_root() {
-        check(TEMPORARY, Err(PathError::Reserved));
-        check(&format!("a/{TEMPORARY}"), Ok(&format!("a/{TEMPORARY}")));
-        assert_eq!(
-            WorkspacePath::ROOT.join(TEMPORARY),
-            Err(PathError::Reserved)
-        );
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub(super) async fn play(
     let employed = acp::employ(plan, &persona.id, run).await?;
     let mut episode = Episode::open(plan, persona, run, &past, journal, tally, progress).await?;
     if let Some(employed) = &employed {
-        episode.set_player(employed.external.clone());
+        episode.set_player(employed.external.clone(), &past)?;
     }
     drop(opening);
     // The agent's process ends with the episode, whatever ends that, and hears of a turn that was cut off before.
@@ -73,6 +73,11 @@ pub(super) async fn play(
     };
     let (played, ()) = tokio::join!(played, agent);
     played?;
+    // All that counts is in the journal: what cannot be removed stays, as what a container made that its agent started.
+    if is_process && let Err(error) = episode.make_workspace_anew() {
+        tracing::warn!(%error, persona = %persona.id, run, "what the agent left in its workspace beside what is recorded stays there");
+    }
+    episode.finish()?;
     if is_process {
         acp::forget(plan, &persona.id, run);
     }
@@ -109,8 +114,7 @@ async fn play_sessions(
         let played = session::play(episode, session, in_flight, follows);
         played.instrument(span).await?;
     }
-    play_variants(episode, &variants).await?;
-    episode.finish()
+    play_variants(episode, &variants).await
 }
 
 /// What comes before a session: apps made anew where each session has its own, and what wakes the agent.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::contents::Contents;
 use super::plan::Plan;
-use super::turn::{final_text, is_kept_result};
+use super::turn::{final_text, is_kept_result, repeats, results};
 use crate::role::{Background, TurnEvidence};
 use pibench_core::record::{CallRecord, FileChange, Utterance};
 use pibench_core::vocabulary::Scope;
@@ -98,7 +98,7 @@ impl<'a> Dossier<'a> {
         })
     }
 
-    /// What the scaffold kept of a call's result repeats that call. What else lies in its folder is the agent's.
+    /// What the scaffold kept of a call's result repeats that call.
     fn without_kept_results(
         &self,
         calls: &[CallRecord],
@@ -107,16 +107,8 @@ impl<'a> Dossier<'a> {
         if !changes.iter().any(|change| is_kept_result(&change.path)) {
             return changes;
         }
-        let hashes = calls
-            .iter()
-            .map(|call| blake3::hash(call.result.as_bytes()).to_hex());
-        let names = hashes.filter_map(|hash| self.plan.folder.name_of(&hash).ok());
-        let results: BTreeSet<String> = names.collect();
-        let repeats = |change: &&FileChange| {
-            let blob = change.blob.as_ref();
-            is_kept_result(&change.path) && blob.is_some_and(|blob| results.contains(blob))
-        };
-        let own = changes.iter().filter(|change| !repeats(change));
+        let results = results(&self.plan.folder, calls);
+        let own = changes.iter().filter(|change| !repeats(change, &results));
         Arc::new(own.cloned().collect())
     }
 

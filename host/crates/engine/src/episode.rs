@@ -13,6 +13,7 @@ use super::error::{EpisodeError, Spot};
 use super::grading::{self, Graders};
 use super::outline;
 use super::plan::{AgentRole, Plan};
+use super::temporary::make_temporary_folder;
 use super::turn::is_kept_result;
 use super::words::OwnWords;
 use crate::judge::Judge;
@@ -20,18 +21,20 @@ use crate::user::UserAgent;
 use pibench_agent::environment::guest_fault;
 use pibench_agent::{Channel, Environment, Setup};
 use pibench_core::progress::{Progress, Spent};
-use pibench_core::record::{ChangeKind, FileChange, GuestCall};
+use pibench_core::record::{FileChange, GuestCall};
 use pibench_core::vocabulary::Protocol;
 use pibench_model::Model;
 use pibench_model::external::External;
 use pibench_model::place::Place;
 use pibench_record::event::{AppMark, EpisodeStarted, Event, Fault, SessionFinished, VERSION};
 use pibench_record::standing::{EpisodeResult, EpisodeTally};
-use pibench_record::{EpisodeState, Journal, JournalError, RunFolder, SessionClock};
+use pibench_record::{EpisodeState, Journal, JournalError, RunFolder, SessionClock, journal};
 use pibench_sandbox::app::app_key;
 use pibench_sandbox::policy::Origin;
 use pibench_sandbox::shell::SHELL;
-use pibench_sandbox::workspace::{Quota, Workspace, WorkspaceError, parse_path};
+use pibench_sandbox::workspace::{
+    Quota, View, Workspace, WorkspaceError, parse_path, remove_folder,
+};
 use pibench_sandbox::{App, Documents, Grader, Shell};
 use pibench_suite::manifest::Person;
 use pibench_suite::suite::{Persona, USER_MD};
@@ -58,6 +61,47 @@ pub(super) struct Episode<'a> {
     folders: Vec<String>,
     /// The agent, where it is a process of its own: what it does to files is found by comparison.
     external: Option<External>,
+    /// What is judged and graded of such an agent's workspace, in which it may be at work all the time.
+    recorded: Option<Recorded>,
+}
+
+/// A workspace as the journal has it, in a folder that nobody else writes to.
+struct Recorded {
+    workspace: Workspace,
+    _dir: tempfile::TempDir,
+}
+
+impl Recorded {
+    fn open(folder: &RunFolder, past: &EpisodeState) -> Result<Self, String> {
+        let dir = make_temporary_folder()?;
+        let path = dir.path().join("workspace");
+        let path = Utf8Path::from_path(&path).ok_or("use a temporary folder: it is not UTF-8")?;
+        let failed = |error: WorkspaceError| error.to_string();
+        let mut workspace = Workspace::create(path, Quota::default()).map_err(failed)?;
+        for (path, blob) in &past.files {
+            let content = folder.blob(blob).map_err(|error| error.to_string())?;
+            stage(&mut workspace, path, &content).map_err(failed)?;
+        }
+        workspace.set_empty_folders(&past.folders).map_err(failed)?;
+        Ok(Self {
+            workspace,
+            _dir: dir,
+        })
+    }
+
+    /// Takes in what was recorded.
+    fn follow(&mut self, folder: &RunFolder, changes: &[FileChange]) -> Result<(), EpisodeError> {
+        // What goes may stand where something else comes.
+        for change in changes.iter().filter(|change| change.blob.is_none()) {
+            self.workspace.remove(&parse_path(&change.path)?)?;
+        }
+        for change in changes {
+            if let Some(blob) = &change.blob {
+                stage(&mut self.workspace, &change.path, &folder.blob(blob)?)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The first line of an episode's journal.
@@ -247,12 +291,10 @@ fn open_workspace(
         run,
         reason,
     };
-    if path.exists() {
-        std::fs::remove_dir_all(&path)
-            .map_err(|error| failed(format!("clear {}: {error}", path.display())))?;
-    }
     let utf8 = Utf8Path::from_path(&path)
         .ok_or_else(|| failed(format!("{} is not UTF-8", path.display())))?;
+    remove_folder(utf8)
+        .map_err(|error| failed(format!("clear {}: {error}; remove it", path.display())))?;
     let mut workspace = Workspace::create(utf8, Quota::default())?;
     if past.finished.is_empty() && past.session.is_none() {
         furnish(&mut workspace, persona)?;
@@ -323,12 +365,36 @@ impl<'a> Episode<'a> {
             tally,
             folders: past.folders.clone(),
             external: None,
+            recorded: None,
         })
     }
 
-    /// Its agent is a process of its own.
-    pub(super) fn set_player(&mut self, external: External) {
+    /// Its agent is a process of its own, which finds the workspace as `past` has it.
+    pub(super) fn set_player(
+        &mut self,
+        external: External,
+        past: &EpisodeState,
+    ) -> Result<(), EpisodeError> {
         self.external = Some(external);
+        // From here on what it does to files is found, and what is recorded of that is kept beside.
+        let recorded = Recorded::open(&self.plan.folder, past);
+        let recorded = recorded.map_err(|reason| EpisodeError::Record {
+            persona: self.persona.id.clone(),
+            run: self.run,
+            reason: format!(
+                "cannot keep a copy of the workspace in the temporary folder (TMPDIR): {reason}"
+            ),
+        })?;
+        self.recorded = Some(recorded);
+        Ok(self.environment.workspace.watch()?)
+    }
+
+    /// The workspace for judges and graders, as it was recorded last: what a process of the agent's does meanwhile counts to the
+    /// next turn. An agent that acts by calls alone has changed nothing since.
+    pub(super) fn seen(&self) -> &View {
+        let recorded = self.recorded.as_ref();
+        let workspace = recorded.map_or(&self.environment.workspace, |known| &known.workspace);
+        workspace.view()
     }
 
     /// No more sessions are played by its agent.
@@ -373,6 +439,16 @@ impl<'a> Episode<'a> {
             let (persona, run) = (self.persona, self.run);
             self.tell(ended(self.plan, persona, run, &self.tally, finished));
         }
+        Ok(())
+    }
+
+    /// Makes the workspace anew as the journal has it: what a process of the agent's left there and is not recorded goes. The
+    /// process has ended.
+    pub(super) fn make_workspace_anew(&mut self) -> Result<(), EpisodeError> {
+        let journal = self.plan.folder.journal(&self.persona.id, self.run);
+        let past = EpisodeState::of(&journal::events(&journal)?, self.plan.ablate);
+        self.environment.workspace =
+            open_workspace(&self.plan.folder, self.persona, self.run, &past)?;
         Ok(())
     }
 
@@ -433,19 +509,12 @@ impl<'a> Episode<'a> {
                 tracing::warn!(%told, "the agent left something in the workspace that is not kept");
             }
         }
-        let changes = self.environment.workspace.take_changes()?;
-        if self.external.is_some() {
-            self.environment.workspace.watch()?;
-        }
+        let folder = &self.plan.folder;
         let mut kept = Vec::new();
-        for change in changes {
-            let blob = if change.kind == ChangeKind::Deleted {
-                None
-            } else {
-                let content = self.environment.workspace.read(&change.path)?;
-                Some(self.plan.folder.put_blob(&content)?)
-            };
-            let before = change.before.map(|hash| self.plan.folder.name_of(&hash));
+        let workspace = &mut self.environment.workspace;
+        workspace.take_contents(|change, content| {
+            let blob = content.map(|content| folder.put_blob(content));
+            let before = change.before.map(|hash| folder.name_of(&hash));
             let path = change.path.to_string();
             // What a file of the scaffold's own gained stands in the call's record.
             let added = if is_kept_result(&path) {
@@ -457,10 +526,14 @@ impl<'a> Episode<'a> {
                 turn,
                 path,
                 kind: change.kind,
-                blob,
+                blob: blob.transpose()?,
                 before: before.transpose()?,
                 added,
             });
+            Ok::<_, EpisodeError>(())
+        })?;
+        if let Some(recorded) = &mut self.recorded {
+            recorded.follow(folder, &kept)?;
         }
         Ok(kept)
     }
@@ -468,6 +541,9 @@ impl<'a> Episode<'a> {
     /// The workspace's folders that hold nothing, if they are not those of the last call.
     pub(super) fn take_folders(&mut self) -> Result<Option<Vec<String>>, EpisodeError> {
         let folders = self.environment.workspace.empty_folders()?;
+        if let Some(recorded) = &mut self.recorded {
+            recorded.workspace.set_empty_folders(&folders)?;
+        }
         if folders == self.folders {
             return Ok(None);
         }

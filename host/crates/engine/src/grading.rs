@@ -1,6 +1,6 @@
 //! The checklist of a session: which grader is asked what, what the judge says, and the maximum over turns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -93,6 +93,22 @@ impl Checklist {
                 self.met[index] = true;
             }
         }
+    }
+
+    /// What no host writes of a turn: a verdict on an item that the session has not, or two on one.
+    pub(super) fn wrong_verdict(items: &[Item], verdicts: &[ItemVerdict]) -> Option<String> {
+        let mut seen = BTreeSet::new();
+        for ItemVerdict { item: name, .. } in verdicts {
+            let what = if !items.iter().any(|item| item.id == *name) {
+                "is none of the session's"
+            } else if !seen.insert(name) {
+                "has two verdicts"
+            } else {
+                continue;
+            };
+            return Some(format!("item `{name}` {what}"));
+        }
+        None
     }
 
     pub(super) fn scores(&self, items: &[Item]) -> Vec<ItemScore> {

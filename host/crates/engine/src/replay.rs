@@ -2,7 +2,6 @@
 //! the rule verdicts that its graders give there. It compares nothing and writes nothing to the run folder.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use camino::Utf8Path;
@@ -11,6 +10,7 @@ use super::episode::stage;
 use super::error::EpisodeError;
 use super::grading::{self, Checklist, Graders, RuleGrades};
 use super::plan::Plan;
+use super::temporary::make_temporary_folder;
 use super::turn;
 use pibench_agent::environment::guest_fault;
 use pibench_core::path::WorkspacePath;
@@ -25,7 +25,7 @@ use pibench_record::trajectory::{Place, Trajectory};
 use pibench_sandbox::App;
 use pibench_sandbox::app::app_key;
 use pibench_sandbox::evidence::{AppState, Evidence};
-use pibench_sandbox::workspace::{EntryKind, Quota, Workspace};
+use pibench_sandbox::workspace::{EntryKind, Quota, View, Workspace};
 use pibench_suite::suite::{Item, Persona, Session};
 
 /// An episode at one line of its journal.
@@ -71,15 +71,6 @@ pub(super) struct Graded {
     pub(super) unread: Vec<Fault>,
 }
 
-/// Where nothing stays. An error names the place and what chooses it.
-pub fn make_temporary_folder() -> Result<tempfile::TempDir, String> {
-    // It may hold what is hidden.
-    tempfile::Builder::new()
-        .permissions(PermissionsExt::from_mode(0o700))
-        .tempdir()
-        .map_err(|error| format!("make a temporary folder: {error}; TMPDIR names another place"))
-}
-
 impl<'a> Replay<'a> {
     pub(super) fn new(
         plan: &'a Plan,
@@ -94,7 +85,8 @@ impl<'a> Replay<'a> {
         let dir = make_temporary_folder().map_err(|reason| failed(format!("cannot {reason}")))?;
         let path = Utf8Path::from_path(dir.path()).ok_or_else(|| failed("no UTF-8 path".into()))?;
         Ok(Self {
-            workspace: Workspace::open(path, Quota::default())?,
+            // In a folder of its own: what is written lies beside it for a moment.
+            workspace: Workspace::create(&path.join("workspace"), Quota::default())?,
             graders: grading::load(plan, plan.sessions(persona))?,
             plan,
             persona,
@@ -197,6 +189,11 @@ impl<'a> Replay<'a> {
             checklist,
             record,
         })
+    }
+
+    /// The session that the line which is looked at is of.
+    pub(super) fn session(&self) -> Option<&'a Session> {
+        self.session.as_ref().map(|open| open.session)
     }
 
     /// The items to grade in the turn that is looked at.
@@ -343,15 +340,16 @@ impl<'a> Replay<'a> {
             self.problem("the workspace is gone");
             return Ok(());
         };
-        let kept = Workspace::open(kept, Quota::default())?;
-        let files = |workspace: &Workspace| -> Result<BTreeMap<String, Vec<u8>>, EpisodeError> {
+        // It is looked at and not touched.
+        let kept = View::open(kept, Quota::default())?;
+        let files = |workspace: &View| -> Result<BTreeMap<String, Vec<u8>>, EpisodeError> {
             let entries = workspace.list(&WorkspacePath::ROOT, true)?;
             let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
             files
                 .map(|entry| Ok((entry.path.to_string(), workspace.read(&entry.path)?)))
                 .collect()
         };
-        let (found, wanted) = (files(&kept)?, files(&self.workspace)?);
+        let (found, wanted) = (files(&kept)?, files(self.workspace.view())?);
         let mut differ = Vec::new();
         for (path, content) in &found {
             match wanted.get(path) {

@@ -14,6 +14,7 @@ pub(crate) mod prompted;
 pub mod prompts;
 pub(crate) mod questions;
 pub(crate) mod released;
+pub(crate) mod reread;
 #[cfg(test)]
 pub(crate) mod tests;
 

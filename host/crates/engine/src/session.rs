@@ -347,6 +347,10 @@ impl<'e, 'a> Play<'e, 'a> {
     fn replay(&mut self, turns: &[Turn], opening: String) -> Result<String, EpisodeError> {
         let mut message = opening;
         for turn in turns {
+            if let Some(wrong) = Checklist::wrong_verdict(&self.session.checklist, &turn.items) {
+                let reason = format!("session `{}`, turn {}: {wrong}", turn.session, turn.turn);
+                return Err(self.spot().record(reason));
+            }
             let pieces = self.take_own_words(turn);
             Arc::make_mut(&mut self.pieces).extend(pieces);
             self.usage += turn.usage;
@@ -520,7 +524,7 @@ impl<'e, 'a> Play<'e, 'a> {
             calls: Arc::clone(&self.calls),
             changes: Arc::clone(&self.changes),
         };
-        let workspace = &self.episode.environment.workspace;
+        let workspace = self.episode.seen();
         let read = |path: &str| workspace.read(&WorkspacePath::parse(path).ok()?).ok();
         let mut faults = Vec::new();
         let made = self.dossier.evidence(turn, past, read, &mut faults).await;
@@ -577,7 +581,7 @@ impl<'e, 'a> Play<'e, 'a> {
             changes: &self.changes,
             apps: &apps,
         };
-        let workspace = self.episode.environment.workspace.view().clone();
+        let workspace = self.episode.seen().clone();
         let graders = Arc::clone(&self.episode.graders);
         let protocol = self.episode.plan.protocol;
         let graded = grading::grade(&graders, protocol, due, &evidence, &workspace).await;

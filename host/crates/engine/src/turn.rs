@@ -1,8 +1,11 @@
 //! What a turn of the record says, for those who show it to judges: its calls, what was said, its last text.
 
+use std::collections::BTreeSet;
+
 use pibench_agent::RESULTS_FOLDER;
 use pibench_agent::tools::{ASK_USER, MESSAGE, told};
-use pibench_core::record::{CallRecord, CallStatus, Speaker, Utterance};
+use pibench_core::record::{CallRecord, CallStatus, FileChange, Speaker, Utterance};
+use pibench_record::RunFolder;
 use pibench_record::event::{Step, Turn};
 
 /// The calls of a turn, in order.
@@ -45,7 +48,26 @@ pub(super) fn final_text(turn: &Turn) -> String {
     read.unwrap_or_default()
 }
 
-/// A file of the scaffold's own, which repeats what a call gave.
+/// The blobs of what these calls gave.
+pub(super) fn results<'a>(
+    folder: &RunFolder,
+    calls: impl IntoIterator<Item = &'a CallRecord>,
+) -> BTreeSet<String> {
+    let hashes = calls
+        .into_iter()
+        .map(|call| blake3::hash(call.result.as_bytes()).to_hex());
+    hashes
+        .filter_map(|hash| folder.name_of(&hash).ok())
+        .collect()
+}
+
+/// Whether a file is what the scaffold kept of one of these results, word for word. What else lies in its folder is the agent's.
+pub(super) fn repeats(change: &FileChange, results: &BTreeSet<String>) -> bool {
+    let blob = change.blob.as_ref();
+    is_kept_result(&change.path) && blob.is_some_and(|blob| results.contains(blob))
+}
+
+/// A file in the folder where the scaffold keeps what a call gave.
 pub(super) fn is_kept_result(path: &str) -> bool {
     path.split('/').next() == Some(RESULTS_FOLDER)
 }

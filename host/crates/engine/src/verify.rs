@@ -1,6 +1,7 @@
 //! Verifying a finished run: does every score follow from the record? Nothing is played and no model is asked. The chain
 //! of hashes and the blobs are checked, the session's rules and the graders run again, and what they give is compared
-//! with what is written. What a model judged is taken as it stands: its replies are in the blobs.
+//! with what is written. What a model judged has to follow from its replies, which are in the blobs and taken as they
+//! stand; what a scripted judge found is not made again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
@@ -19,14 +20,21 @@ use super::plan::Plan;
 use super::replay::{Ended, Replay};
 use super::session::{inputs, outcome, tracker};
 use super::times::{Timed, Times};
+use crate::judge::Judge;
+use crate::role::prompts::PromptName;
+use crate::role::{Exchange, reread};
+use crate::user::UserAgent;
+use pibench_core::record::Status;
 use pibench_core::score;
 use pibench_core::score::IntentCounts;
-use pibench_record::event::{Event, ItemVerdict, SessionFinished, SessionStarted, Turn};
+use pibench_record::event::{
+    Event, IntentJudgement, ItemVerdict, SessionFinished, SessionStarted, Stage, Turn,
+};
 use pibench_record::folder::{FolderError, read_manifest};
 use pibench_record::journal;
 use pibench_record::results::difference;
 use pibench_record::standing::told;
-use pibench_suite::suite::Persona;
+use pibench_suite::suite::{Item, Persona};
 
 /// What a verification found.
 #[derive(Debug, Default)]
@@ -174,6 +182,16 @@ fn verify_seal(plan: &Plan, verified: &mut Verified) -> Result<(), FolderError> 
     Ok(())
 }
 
+/// What the record says that a model found.
+struct Claim<'a> {
+    /// The item or intent, as messages name it.
+    name: String,
+    /// Its place among the texts that were asked about.
+    at: usize,
+    yes: bool,
+    exchange: Option<&'a str>,
+}
+
 /// One episode, followed through its journal.
 struct Episode<'a, 'v> {
     plan: &'a Plan,
@@ -249,15 +267,29 @@ impl<'a, 'v> Episode<'a, 'v> {
             self.replay.blob(exchange)?;
         }
         self.grade(turn).await?;
+        self.intents(turn);
         self.replay.take(&turn.items);
         Ok(())
     }
 
-    /// Makes the turn's rule verdicts again and tells what differs.
+    /// Makes the turn's rule verdicts again, reads those on rubrics in the judge's replies, and tells what differs.
     async fn grade(&mut self, turn: &Turn) -> Result<(), EpisodeError> {
-        let mut due = self.replay.due(turn.outcome.is_some());
-        due.retain(|(_, item)| !is_rubric(item));
-        let again = self.replay.rules(&due).await?;
+        let due = self.replay.due(turn.outcome.is_some());
+        let mut seen = BTreeSet::new();
+        for ItemVerdict { item, .. } in &turn.items {
+            if !due.iter().any(|(_, due)| due.id == *item) {
+                self.replay.problem(format!(
+                    "item `{item}` has a verdict, and is not graded in this turn"
+                ));
+            } else if !seen.insert(item) {
+                let problem = format!("item `{item}` has two verdicts, and one is made");
+                self.replay.problem(problem);
+            }
+        }
+        let (rubrics, rules): (Vec<_>, Vec<_>) =
+            due.into_iter().partition(|(_, item)| is_rubric(item));
+        self.rubrics(turn, &rubrics);
+        let again = self.replay.rules(&rules).await?;
         self.verified.rules += again.verdicts.len();
         let is_recorded = |verdict: &&ItemVerdict| turn.items.contains(verdict);
         let differs = again.verdicts.iter().find(|verdict| !is_recorded(verdict));
@@ -276,6 +308,110 @@ impl<'a, 'v> Episode<'a, 'v> {
             ));
         }
         Ok(())
+    }
+
+    /// Holds the verdicts on rubrics against the replies of those who judged.
+    fn rubrics(&mut self, turn: &Turn, due: &[(usize, &Item)]) {
+        let texts = due.iter().map(|(_, item)| item.criterion.as_str());
+        let texts: Vec<&str> = texts.collect();
+        let claims = turn.items.iter().filter_map(|verdict| {
+            let at = due.iter().position(|(_, item)| item.id == verdict.item)?;
+            Some(Claim {
+                name: format!("item `{}`", verdict.item),
+                at,
+                yes: verdict.pass,
+                exchange: verdict.exchange.as_deref(),
+            })
+        });
+        let claims: Vec<Claim<'_>> = claims.collect();
+        let by_model = matches!(self.plan.roles.judge, Judge::Panel(_));
+        self.hold(&claims, &texts, reread::RUBRIC, by_model);
+    }
+
+    /// Holds the intents that became terminal against what the user agent found, and that against its replies.
+    fn intents(&mut self, turn: &Turn) {
+        let Some(session) = self.replay.session() else {
+            return;
+        };
+        for (stage, status, names) in [
+            (Stage::Satisfaction, Status::Completed, reread::SATISFACTION),
+            (Stage::Question, Status::Inferred, reread::QUESTION),
+        ] {
+            let judged = turn.judgements.iter();
+            let judged: Vec<&IntentJudgement> =
+                judged.filter(|judged| judged.stage == stage).collect();
+            for (index, intent) in session.intents.iter().enumerate() {
+                let found = judged.iter().any(|one| one.yes && one.intent == intent.id);
+                let mut changes = turn.intents.iter();
+                let is_changed =
+                    changes.any(|change| change.intent == index && change.status == status);
+                if found != is_changed {
+                    let id = &intent.id;
+                    self.replay.problem(format!(
+                        "the status of intent `{id}` does not follow from what the user agent found"
+                    ));
+                }
+            }
+            let text = |judged: &&IntentJudgement| {
+                let intent = session.intents.iter().find(|one| one.id == judged.intent);
+                intent.map_or("", |intent| intent.content.as_str())
+            };
+            let texts: Vec<&str> = judged.iter().map(text).collect();
+            let claims = judged.iter().enumerate().map(|(at, judged)| Claim {
+                name: format!("intent `{}`", judged.intent),
+                at,
+                yes: judged.yes,
+                exchange: judged.exchange.as_deref(),
+            });
+            let claims: Vec<Claim<'_>> = claims.collect();
+            let by_model = matches!(self.plan.roles.user, UserAgent::Prompted(_));
+            self.hold(&claims, &texts, names, by_model);
+        }
+    }
+
+    /// Tells what the replies about `texts` do not say. A blob that is gone or changed is told where it is named.
+    fn hold(
+        &mut self,
+        claims: &[Claim<'_>],
+        texts: &[&str],
+        names: [PromptName; 2],
+        by_model: bool,
+    ) {
+        let mut read = BTreeMap::new();
+        for Claim {
+            name,
+            at,
+            yes,
+            exchange,
+        } in claims
+        {
+            let Some(exchange) = *exchange else {
+                if by_model {
+                    let problem = format!("{name}: no reply of the model that judged it is named");
+                    self.replay.problem(problem);
+                }
+                continue;
+            };
+            let Ok(blob) = self.plan.folder.blob(exchange) else {
+                continue;
+            };
+            let said = read.entry(exchange).or_insert_with(|| {
+                let exchanges: Option<Vec<Exchange>> = serde_json::from_slice(&blob).ok();
+                exchanges.and_then(|exchanges| reread::majority(&exchanges, names, texts))
+            });
+            match said.as_ref().map(|said| said[*at]) {
+                Some(said) if said == *yes => {}
+                Some(said) => {
+                    let (said, other) = if said { ("yes", "no") } else { ("no", "yes") };
+                    self.replay.problem(format!(
+                        "{name}: the replies in blob {exchange} say {said}, and the record says {other}"
+                    ));
+                }
+                None => self.replay.problem(format!(
+                    "{name}: the replies in blob {exchange} give no verdict on it"
+                )),
+            }
+        }
     }
 
     fn session_finished(&mut self, finished: &SessionFinished) -> Result<(), EpisodeError> {

@@ -40,6 +40,7 @@ use pibench_core::player::ModelSettings;
 use pibench_core::vocabulary::WireFormat;
 use pibench_memory::{Crowded, hold};
 use pibench_suite::catalog::Catalog;
+pub(crate) use remedy::LONGER_CONTEXT;
 use remedy::Mend;
 
 /// Variables that name a proxy for `http` addresses.

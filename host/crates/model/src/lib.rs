@@ -49,6 +49,11 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// Whether a server's context is too small for what a user agent or a judge is shown.
+    pub fn is_window(&self) -> bool {
+        matches!(self, Self::Setup { remedy, .. } if remedy == client::LONGER_CONTEXT)
+    }
+
     /// What was spent without an answer.
     pub fn usage(&self) -> Usage {
         match self {

@@ -128,7 +128,10 @@ impl Disk {
         if !self.is_synced {
             return Ok(());
         }
-        for entry in fs::read_dir(dir)? {
+        let Some(entries) = unless_locked(fs::read_dir(dir))? else {
+            return Ok(());
+        };
+        for entry in entries {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
                 self.sync_tree(&entry.path())?;
@@ -144,8 +147,10 @@ impl Disk {
         }
         for entry in fs::read_dir(dir)? {
             let entry = entry?;
-            if entry.file_type()?.is_file() {
-                self.sync_file(&File::open(entry.path())?, &entry.path())?;
+            if entry.file_type()?.is_file()
+                && let Some(file) = unless_locked(File::open(entry.path()))?
+            {
+                self.sync_file(&file, &entry.path())?;
             }
         }
         self.has_changed(dir);
@@ -178,6 +183,14 @@ fn aside<T>(wait: impl FnOnce() -> T) -> T {
     match runtime {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(wait),
         _ => wait(),
+    }
+}
+
+/// What was opened; None where a process of an agent's took the right to it. Whoever goes on makes its workspace anew.
+fn unless_locked<T>(opened: io::Result<T>) -> io::Result<Option<T>> {
+    match opened {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        opened => opened.map(Some),
     }
 }
 
@@ -424,6 +437,27 @@ pub(super) mod tests {
     #[test]
     fn no_cut_of_the_power_takes_what_was_synced() {
         assert_eq!(losses(true), [""; 0]);
+    }
+
+    #[test]
+    fn what_an_agent_locked_in_its_workspace_keeps_no_run_from_being_gone_on_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut folder = RunFolder::create(&dir.path().join("run"), &manifest()).unwrap();
+        let workspace = folder.workspace("p", 1);
+        let locked = ["file", "folder"].map(|name| workspace.join(name));
+        std::fs::create_dir_all(&locked[1]).unwrap();
+        std::fs::write(&locked[0], "x").unwrap();
+        let lock = |mode: u32| {
+            for path in &locked {
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+                std::fs::set_permissions(path, mode).unwrap();
+            }
+        };
+        lock(0o000);
+        let synced = folder.survive_power_cuts();
+        lock(0o700);
+        synced.unwrap();
+        folder.survive_power_cuts().unwrap();
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The one door to a session's files, over cap-std: for the agent's tools, the shell and the
 //! graders alike. Everything in the folder is plain files and folders; links are neither made nor
 //! followed, and nothing outside of the folder can be named. Quotas are checked before anything is
-//! written.
+//! written, and new content is written beside the folder and then renamed: a file is always the old or the new one, and nothing
+//! that is put into the folder is in the way.
 //!
 //! One task owns a [`Workspace`]; [`View`] is its read-only half, for graders. Names are those of
 //! the file system, so the folder belongs on a case-sensitive one. What a process beside the host
@@ -10,6 +11,7 @@
 mod beside;
 mod change;
 mod edit;
+mod rights;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -25,10 +27,13 @@ use cap_std::fs::{Dir, OpenOptions};
 use rustix::io::Errno;
 
 use crate::fault::GuestFault;
-use pibench_core::path::{PathError, TEMPORARY, WorkspacePath};
+use pibench_core::path::{PathError, WorkspacePath};
 
 pub use change::{Change, MAX_ADDED};
 pub use view::{Entry, EntryKind, View};
+
+/// How often the host tries what a process beside it keeps undoing.
+const TIMES: u32 = 100;
 
 /// How much a workspace holds (sandbox design, "workspace").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +156,28 @@ impl WorkspaceError {
             .then_some(GuestFault::Host { reason })
     }
 
+    /// Whether it says something of a file or folder alone: it is gone, locked, another thing or too large. A process beside the
+    /// host makes it so whenever it likes.
+    fn is_of_the_file(&self) -> bool {
+        match self {
+            Self::Open { .. } => false,
+            Self::Io { source, .. } => match source.raw_os_error() {
+                None => self.is_of_a_replaced_file(),
+                Some(code) => {
+                    let links_or_sockets = [Errno::LOOP, Errno::NXIO];
+                    source.kind() == io::ErrorKind::PermissionDenied
+                        || links_or_sockets.contains(&Errno::from_raw_os_error(code))
+                }
+            },
+            _ => true,
+        }
+    }
+
+    /// Whether it was replaced while it was opened, which no error of the system says.
+    fn is_of_a_replaced_file(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.raw_os_error().is_none())
+    }
+
     fn io(path: &WorkspacePath, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound(path.clone()),
@@ -186,7 +213,17 @@ pub fn parse_path(text: &str) -> Result<WorkspacePath, WorkspaceError> {
 #[derive(Debug)]
 pub struct Workspace {
     view: View,
+    place: Arc<Place>,
     books: Arc<Mutex<Books>>,
+}
+
+/// Where the folder lies.
+#[derive(Debug)]
+struct Place {
+    above: Dir,
+    name: String,
+    /// What new content is called until it is whole, beside the folder: who works in the folder does not see it.
+    incoming: String,
 }
 
 /// Whether the quota of the whole workspace bounds a write.
@@ -208,35 +245,30 @@ struct Books {
 impl Workspace {
     /// Makes the folder, and those above it, and opens it. It must not exist yet.
     pub fn create(path: &Utf8Path, quota: Quota) -> Result<Self, WorkspaceError> {
-        create_folder(path).map_err(|source| WorkspaceError::Open {
+        let place = Place::create(path).map_err(|source| WorkspaceError::Open {
             path: path.to_owned(),
             source,
         })?;
-        Ok(Self::new(View::open(path, quota)?, Usage::default()))
+        Ok(Self::new(View::open(path, quota)?, place, Usage::default()))
     }
 
     /// Opens an existing folder and counts what it holds. A workspace over its quota opens, but
     /// takes nothing more.
     pub fn open(path: &Utf8Path, quota: Quota) -> Result<Self, WorkspaceError> {
         let view = View::open(path, quota)?;
-        // Left behind where the host was killed in the middle of a write.
-        match view.root().remove_file(TEMPORARY) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                return Err(WorkspaceError::Open {
-                    path: path.to_owned(),
-                    source,
-                });
-            }
-            _ => {}
-        }
+        let place = Place::find(path).map_err(|source| WorkspaceError::Open {
+            path: path.to_owned(),
+            source,
+        })?;
         let usage = view.usage()?;
-        Ok(Self::new(view, usage))
+        Ok(Self::new(view, place, usage))
     }
 
-    fn new(view: View, usage: Usage) -> Self {
+    fn new(view: View, place: Place, usage: Usage) -> Self {
         let tracker = change::Tracker::default();
         Self {
             view,
+            place: Arc::new(place),
             books: Arc::new(Mutex::new(Books {
                 usage,
                 tracker,
@@ -251,6 +283,7 @@ impl Workspace {
     pub fn share(&self) -> Self {
         Self {
             view: self.view.clone(),
+            place: Arc::clone(&self.place),
             books: Arc::clone(&self.books),
         }
     }
@@ -319,12 +352,14 @@ impl Workspace {
         }
         books.tracker.touch(&self.view, path)?;
         let directory = self.make_directories(&mut books.usage, &parent)?;
-        let root = self.view.root();
-        let renamed =
-            write_temporary(root, content).and_then(|()| root.rename(TEMPORARY, &directory, name));
+        let Place {
+            above, incoming, ..
+        } = &*self.place;
+        let written = self.place.write(content);
+        let renamed = written.and_then(|()| above.rename(incoming, &directory, name));
         if let Err(source) = renamed {
             // It may not exist; the first error is the one to tell.
-            let _ = root.remove_file(TEMPORARY);
+            let _ = above.remove_file(incoming);
             return Err(WorkspaceError::io(path, source));
         }
         books.usage.files += u64::from(old.is_none());
@@ -361,7 +396,38 @@ impl Workspace {
     /// new period. A file that was made and removed, or written with its own content, has not
     /// changed.
     pub fn take_changes(&mut self) -> Result<Vec<Change>, WorkspaceError> {
-        self.read_books().tracker.take(&self.view)
+        let mut changes = Vec::new();
+        self.take_contents(|change, _| {
+            changes.push(change);
+            Ok::<_, WorkspaceError>(())
+        })?;
+        Ok(changes)
+    }
+
+    /// The same, one after the other, each with what the file holds; None where it is gone. What is given is what was compared: a
+    /// process beside the host may have written another thing by now.
+    pub fn take_contents<E: From<WorkspaceError>>(
+        &mut self,
+        give: impl FnMut(Change, Option<&[u8]>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.read_books().tracker.take(&self.view, give)
+    }
+
+    /// Gives the host rights on what has this path that a process beside it may have taken away; nothing, where there is nothing.
+    fn take_rights(&self, path: &WorkspacePath, wanted: u32) -> Result<(), WorkspaceError> {
+        let taken = match path.split_last() {
+            None => self.place.take_rights(wanted),
+            Some((parent, name)) => {
+                let directory = self.view.directory(&parent)?;
+                directory
+                    .symlink_metadata(name)
+                    .and_then(|found| rights::take(&directory, name, &found, wanted))
+            }
+        };
+        match taken.map_err(|source| WorkspaceError::io(path, source)) {
+            Err(WorkspaceError::NotFound(_)) => Ok(()),
+            taken => taken,
+        }
     }
 
     /// The size of the file that a write would replace; None where there is none.
@@ -444,23 +510,64 @@ impl Workspace {
     }
 }
 
-/// Makes the folder at `path`, which must not exist, and those above it.
-fn create_folder(path: &Utf8Path) -> io::Result<()> {
-    let name = path
-        .file_name()
-        .ok_or_else(|| io::Error::other("the path has no name at its end"))?;
-    let parent = match path.parent() {
-        Some(parent) if !parent.as_str().is_empty() => parent,
-        _ => Utf8Path::new("."),
-    };
-    Dir::create_ambient_dir_all(parent, ambient_authority())?;
-    Dir::open_ambient_dir(parent, ambient_authority())?.create_dir(name)
+impl Place {
+    fn find(path: &Utf8Path) -> io::Result<Self> {
+        let name = path
+            .file_name()
+            .ok_or_else(|| io::Error::other("the path has no name at its end"))?;
+        Ok(Self {
+            above: Dir::open_ambient_dir(folder_above(path), ambient_authority())?,
+            name: name.to_owned(),
+            incoming: format!("{name}.incoming"),
+        })
+    }
+
+    /// Makes the folder, which must not exist, and those above it.
+    fn create(path: &Utf8Path) -> io::Result<Self> {
+        Dir::create_ambient_dir_all(folder_above(path), ambient_authority())?;
+        let place = Self::find(path)?;
+        place.above.create_dir(&place.name)?;
+        // Left behind where the host was killed in the middle of a write.
+        stage::remove(&place.above, place.incoming.as_ref())?;
+        Ok(place)
+    }
+
+    /// Gives the host rights on the folder itself.
+    fn take_rights(&self, wanted: u32) -> io::Result<()> {
+        let found = self.above.symlink_metadata(&self.name)?;
+        rights::take(&self.above, &self.name, &found, wanted)
+    }
+
+    /// Writes new content, to be renamed. It is made anew, so that nothing is followed that stands in its place.
+    fn write(&self, content: &[u8]) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        let mut file = match self.above.open_with(&self.incoming, &options) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                stage::remove(&self.above, self.incoming.as_ref())?;
+                self.above.open_with(&self.incoming, &options)?
+            }
+            opened => opened?,
+        };
+        file.write_all(content)
+    }
 }
 
-/// Writes the temporary file, which must not exist: so nothing is followed that stands in its
-/// place.
-fn write_temporary(root: &Dir, content: &[u8]) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    root.open_with(TEMPORARY, &options)?.write_all(content)
+/// Removes a folder with all that is in it, whatever rights a process beside the host took from it. Where there is none, nothing
+/// is done.
+pub fn remove_folder(path: &Utf8Path) -> io::Result<()> {
+    match Place::find(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        place => {
+            let place = place?;
+            stage::remove(&place.above, place.name.as_ref())
+        }
+    }
+}
+
+fn folder_above(path: &Utf8Path) -> &Utf8Path {
+    match path.parent() {
+        Some(parent) if !parent.as_str().is_empty() => parent,
+        _ => Utf8Path::new("."),
+    }
 }

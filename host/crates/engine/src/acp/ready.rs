@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use camino::Utf8Path;
 use pibench_acp::{
     Hidden, Installation, Keep, KeptSession, Launch, NotConfined, NotFound, bridge, probe,
 };
@@ -17,7 +18,7 @@ use pibench_model::ModelError;
 use pibench_model::external::{External, Outside};
 use pibench_model::provider::process_environment;
 use pibench_record::RunFolder;
-use pibench_sandbox::workspace::View;
+use pibench_sandbox::workspace::{View, remove_folder};
 use pibench_suite::catalog;
 use pibench_suite::manifest::{AgentFile, AgentHome, AgentTools, Isolation};
 use pibench_suite::suite::Suite;
@@ -303,9 +304,16 @@ fn keep(plan: &Plan, persona: &str, run: u32) -> Keep {
 
 /// An episode is over: nothing of its agent's is kept.
 pub(in super::super) fn forget(plan: &Plan, persona: &str, run: u32) {
-    if let Err(error) = keep(plan, persona, run).remove() {
+    let keep = keep(plan, persona, run);
+    if let Err(error) = clear_home(&keep).and_then(|()| keep.remove()) {
         tracing::warn!(%error, persona, run, "what the agent's processes kept is left in the run folder");
     }
+}
+
+/// Takes a kept home away, whatever rights its agent took from the folders in it.
+fn clear_home(keep: &Keep) -> std::io::Result<()> {
+    // One of another name goes with all that is kept.
+    Utf8Path::from_path(&keep.home()).map_or(Ok(()), remove_folder)
 }
 
 /// What no confined agent may see: the suite, who may do what, the run's folder, the operator's home, and suites and runs that lie
@@ -355,7 +363,8 @@ impl Prepared {
         let Some(keep) = &self.keep else {
             return Ok(());
         };
-        keep.begin(self.launch.home.is_some())
+        clear_home(keep)
+            .and_then(|()| keep.begin(self.launch.home.is_some()))
             .map_err(|error| self.setup(format!("make its home: {error}")))
     }
 

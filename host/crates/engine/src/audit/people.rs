@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::super::contents::Contents;
-use super::super::turn::{calls, is_kept_result};
+use super::super::turn::{calls, repeats, results};
 use super::sample::{Drawn, Key, Sample};
 use super::{Audited, compared, judged_again, rated_items};
 use crate::role::Content;
@@ -80,7 +80,8 @@ async fn session(one: &Drawn<'_>) -> Result<BallotSession, FolderError> {
     for recorded in &recorded.turns {
         let turn = &recorded.turn;
         let changes = turn.changes.iter();
-        let changes = changes.filter(|change| !is_kept_result(&change.path));
+        let results = results(&one.plan.folder, calls(turn));
+        let changes = changes.filter(|change| !repeats(change, &results));
         let calls = calls(turn).map(|call| BallotCall {
             tool: call.tool.clone(),
             arguments: call.arguments.clone(),

@@ -9,7 +9,7 @@ use super::{CheckError, Ground};
 use crate::dispatcher;
 use crate::dispatcher::Finished;
 use crate::plan::{Answers, Plan, Seat, Wanted, resolve};
-use crate::replay::make_temporary_folder;
+use crate::temporary::make_temporary_folder;
 use pibench_core::player;
 use pibench_core::vocabulary::Protocol;
 use pibench_record::event::{Event, SessionFinished, Turn};

@@ -49,6 +49,12 @@ impl Nonce {
         fenced + &format!("[end {self}]")
     }
 
+    /// That of a reply of the record.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let is_one = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_one.then(|| Self(text.to_owned()))
+    }
+
     pub fn occurs_in(&self, text: &str) -> bool {
         text.contains(&self.0)
     }

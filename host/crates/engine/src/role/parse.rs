@@ -234,6 +234,22 @@ pub fn message(reply: &str, nonce: &Nonce) -> Result<String, ParseError> {
     Ok(message.to_owned())
 }
 
+/// The delimiters that a reply's headers name, in its order.
+pub(super) fn nonces(reply: &str) -> impl Iterator<Item = Nonce> {
+    let headers = reply
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("=== "));
+    headers.filter_map(|header| Nonce::read(header.split_once(" ITEM ")?.0))
+}
+
+/// What a reply repeats of the item of this number.
+pub(super) fn echo<'a>(reply: &'a str, nonce: &Nonce, number: usize) -> Option<&'a str> {
+    let header = header(nonce, number);
+    let reply = Blocks::read(reply, nonce);
+    let block = reply.blocks.iter().find(|block| block.header == header)?;
+    block.lines.first()?.strip_prefix("TEXT:").map(str::trim)
+}
+
 fn header(nonce: &Nonce, number: usize) -> String {
     format!("=== {nonce} ITEM {number} ===")
 }

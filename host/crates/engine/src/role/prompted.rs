@@ -32,9 +32,6 @@ const PER_ITEM: usize = 300;
 /// the next attempts one that was cut while it thought.
 const THOUGHT: u32 = 16_000;
 
-/// What the client says is to be done where a server says that its context is too small.
-const LONGER_CONTEXT: &str = "serve it with a longer context, or choose another model";
-
 /// A question to a model and all that it said, for the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {
@@ -153,7 +150,7 @@ impl From<PromptError> for RoleError {
 /// How often a reply that cannot be read is asked for again.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attempts {
-    count: usize,
+    pub(super) count: usize,
     /// Seconds between them, the last again and again; empty: at once.
     waits: &'static [u64],
     /// Whether the next attempt is told what was wrong with the last.
@@ -199,18 +196,18 @@ pub(crate) struct List<'a> {
 
 /// How the verdicts on a list are asked for, and what of the answers counts.
 #[derive(Debug, Clone, Copy)]
-struct Rules {
+pub(super) struct Rules {
     asks: Asks,
-    styles: Styles,
+    pub(super) styles: Styles,
     /// How the released code's answers are marked up.
-    tags: Tags,
-    attempts: Attempts,
+    pub(super) tags: Tags,
+    pub(super) attempts: Attempts,
     /// Whether what did parse of one attempt counts in the next, as in the released code.
-    keeps: bool,
+    pub(super) keeps: bool,
 }
 
 impl Rules {
-    fn of(name: PromptName) -> Self {
+    pub(super) fn of(name: PromptName) -> Self {
         let paper = Self {
             asks: Asks::Work,
             styles: Styles::Absent,
@@ -408,8 +405,8 @@ impl Prompted {
     /// Whether less could be of use: the server's context is too small, or the recording is of a question about less.
     fn wants_less(&self, error: &RoleError) -> bool {
         match error {
-            RoleError::Model(ModelError::Setup { remedy, .. }) => remedy == LONGER_CONTEXT,
             RoleError::Model(ModelError::Infrastructure { .. }) => self.client.is_replayed(),
+            RoleError::Model(error) => error.is_window(),
             _ => false,
         }
     }

@@ -117,6 +117,14 @@ pub(crate) fn each_verdict(
     Ok(all)
 }
 
+/// What a reply repeats of the item of this number.
+pub(super) fn echo(reply: &str, tags: Tags, number: usize) -> Option<&str> {
+    let mut blocks = blocks(reply, tags).into_iter();
+    blocks
+        .find(|block| block.number == number)
+        .map(|block| block.text)
+}
+
 struct Block<'a> {
     number: usize,
     text: &'a str,

@@ -1,17 +1,25 @@
 //! What a process beside the host does in the folder: an agent of the operator's own works there as in any directory. All
-//! files are remembered at the start of a period and looked at again at its end, so that what changed is found by comparison,
-//! whoever wrote it. Links, devices and what is above the quotas stay where they are and count as nothing: the door opens
-//! none of them.
+//! files are remembered when it is begun to watch and looked at again at the end of each period, so that what changed is found by
+//! comparison, whoever wrote it and whenever: what was found is what the next period is compared with. Links, devices, what is
+//! above the quotas and what cannot be read stay where they are and count as nothing: the door opens none of them.
 
-use super::{Usage, Workspace, WorkspaceError, view};
+use std::io::{Error, ErrorKind};
+
+use cap_std::fs::Metadata;
+
+use super::{Usage, Workspace, WorkspaceError, rights, view};
 use pibench_core::path::WorkspacePath;
 
 /// What is told of things that were left out, at most.
 const MOST_TOLD: usize = 20;
 
 impl Workspace {
-    /// Remembers every file, so that the changes of this period are all that happens until the next look.
+    /// Remembers every file, so that the changes of this period and of those after it are all that happens between two looks.
+    /// Once is enough.
     pub fn watch(&mut self) -> Result<(), WorkspaceError> {
+        if self.read_books().tracker.watching {
+            return Ok(());
+        }
         let found = self.look()?;
         let mut books = self.books();
         for path in &found.files {
@@ -31,15 +39,13 @@ impl Workspace {
             files,
             usage,
             mut left_out,
-            large,
+            skipped,
         } = self.look()?;
         let mut books = self.books();
         for path in &files {
             books.tracker.note_new(path);
         }
-        for path in &large {
-            books.tracker.leave_out(path);
-        }
+        books.tracker.leave_out(skipped);
         books.usage = usage;
         if left_out.len() > MOST_TOLD {
             let more = left_out.len() - MOST_TOLD;
@@ -52,19 +58,27 @@ impl Workspace {
     /// Everything in the folder, as far as the quotas go.
     pub(super) fn look(&self) -> Result<Found, WorkspaceError> {
         let mut found = Found::default();
+        // Where it is refused, the listing says so.
+        let _ = self.take_rights(&WorkspacePath::ROOT, rights::TO_READ);
         self.look_into(&WorkspacePath::ROOT, &mut found)?;
         Ok(found)
     }
 
     fn look_into(&self, folder: &WorkspacePath, found: &mut Found) -> Result<(), WorkspaceError> {
         let quota = *self.view.quota();
-        let entries = match self.view.list(folder, false) {
+        let entries = match self.entries(folder) {
             Ok(entries) => entries,
             // It went while it was looked at.
             Err(WorkspaceError::NotFound(_) | WorkspaceError::NotADirectory(_)) => return Ok(()),
+            Err(error) if error.is_of_the_file() => {
+                let what = format!("{folder}: it cannot be looked into: failed to {error}");
+                found.left_out.push(what);
+                return Ok(());
+            }
             Err(error) => return Err(error),
         };
-        for view::Entry { path, kind, size } in entries {
+        for (entry, refused) in entries {
+            let view::Entry { path, kind, size } = entry;
             if found.usage.files >= quota.files {
                 found.left_out.push(format!(
                     "{path} and what comes after it: {} files and folders are looked at",
@@ -84,12 +98,16 @@ impl Workspace {
                 view::EntryKind::Directory => self.look_into(&path, found)?,
                 view::EntryKind::File => {
                     let sum = found.usage.bytes.saturating_add(size);
-                    if size > quota.file_bytes || sum > quota.bytes {
+                    if let Some(error) = refused {
+                        let what = format!("{path}: it cannot be read: {error}");
+                        found.left_out.push(what);
+                        found.skipped.push(path);
+                    } else if size > quota.file_bytes || sum > quota.bytes {
                         found.left_out.push(format!(
                             "{path}: {size} bytes; a file may have {}, all together {}",
                             quota.file_bytes, quota.bytes
                         ));
-                        found.large.push(path);
+                        found.skipped.push(path);
                     } else {
                         found.usage.bytes = sum;
                         found.files.push(path);
@@ -99,6 +117,29 @@ impl Workspace {
         }
         Ok(())
     }
+
+    /// The entries of a folder, sorted by path, each with why it cannot be read, where the right to it was taken away and is not
+    /// to be had back.
+    fn entries(
+        &self,
+        folder: &WorkspacePath,
+    ) -> Result<Vec<(view::Entry, Option<Error>)>, WorkspaceError> {
+        let directory = self.view.directory(folder)?;
+        let mut entries = Vec::new();
+        let mut visit = |path: Option<WorkspacePath>, found: &Metadata| {
+            let Some(path) = path else { return };
+            let name = path.split_last().map_or("", |(_, name)| name);
+            let taken = rights::take(&directory, name, found, rights::TO_READ);
+            // One that has gone is not there to be read.
+            let refused = taken
+                .err()
+                .filter(|error| error.kind() != ErrorKind::NotFound);
+            entries.push((view::entry(path, found), refused));
+        };
+        self.view.walk(&directory, folder, false, &mut visit)?;
+        entries.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+        Ok(entries)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -106,8 +147,8 @@ pub(super) struct Found {
     pub(super) files: Vec<WorkspacePath>,
     pub(super) usage: Usage,
     left_out: Vec<String>,
-    /// Files that are not looked at for their size.
-    large: Vec<WorkspacePath>,
+    /// Files that are not looked at: for their size, or because they cannot be read.
+    skipped: Vec<WorkspacePath>,
 }
 
 #[cfg(test)]
@@ -181,5 +222,145 @@ mod tests {
         assert!(told[0].starts_with("a/b/c: folders"), "{told:?}");
         assert!(told[1].starts_with("large: 51 bytes"), "{told:?}");
         assert!(workspace.take_changes().unwrap().is_empty());
+    }
+
+    /// Writes beside the door, with the rights that this mode leaves.
+    fn write_with(path: &std::path::Path, content: &str, mode: u32) {
+        std::fs::write(path, content).unwrap();
+        lock(path, mode);
+    }
+
+    fn lock(path: &std::path::Path, mode: u32) {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(path, mode).unwrap();
+    }
+
+    fn mode(path: &std::path::Path) -> u32 {
+        std::os::unix::fs::MetadataExt::mode(&path.metadata().unwrap()) & 0o777
+    }
+
+    #[test]
+    fn what_a_process_locked_is_opened_and_what_it_left_open_stays_as_it_is() {
+        let (folder, mut workspace) = watched(Quota::default());
+        let root = folder.path().join("w");
+        workspace.watch().unwrap();
+        write_with(&root.join("open.md"), "open\n", 0o444);
+        write_with(&root.join("locked.md"), "locked\n", 0o000);
+        write_with(&root.join("changed.md"), "one\ntwo\n", 0o000);
+        std::fs::create_dir(root.join("locked")).unwrap();
+        std::fs::write(root.join("locked/in.md"), "in\n").unwrap();
+        lock(&root.join("locked"), 0o000);
+        lock(&root, 0o000);
+        assert_eq!(workspace.compare().unwrap(), Vec::<String>::new());
+        let changes = workspace.take_changes().unwrap();
+        let told: Vec<_> = changes
+            .iter()
+            .map(|change| (change.path.as_str(), change.added.as_str()))
+            .collect();
+        let expected = [
+            ("changed.md", "two\n"),
+            ("locked.md", "locked\n"),
+            ("locked/in.md", "in\n"),
+            ("open.md", "open\n"),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(workspace.empty_folders().unwrap(), [""; 0]);
+        let modes = ["open.md", "locked.md", "locked"].map(|name| mode(&root.join(name)));
+        assert_eq!(modes, [0o444, 0o400, 0o500]);
+        workspace.clear().unwrap();
+        assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_is_read_once_and_what_comes_later_is_of_the_next_period() {
+        let (folder, mut workspace) = watched(Quota::default());
+        let path = folder.path().join("w/changed.md");
+        workspace.watch().unwrap();
+        let mut take = |later: &str| {
+            assert_eq!(workspace.compare().unwrap(), Vec::<String>::new());
+            let mut given = Vec::new();
+            let taken = workspace.take_contents(|change, content| {
+                // The agent goes on meanwhile.
+                std::fs::write(&path, later).unwrap();
+                given.push((change.kind, content.map(<[u8]>::to_vec)));
+                Ok::<_, super::WorkspaceError>(())
+            });
+            taken.unwrap();
+            // As after each turn.
+            workspace.watch().unwrap();
+            given
+        };
+        let one = |kind, content: Option<&[u8]>| vec![(kind, content.map(<[u8]>::to_vec))];
+        std::fs::write(&path, "first").unwrap();
+        let first = one(ChangeKind::Modified, Some(b"first"));
+        assert_eq!(take("second"), first);
+        let second = one(ChangeKind::Modified, Some(b"second"));
+        assert_eq!(take("second"), second);
+        assert!(take("never").is_empty());
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(take("again"), one(ChangeKind::Deleted, None));
+        let again = one(ChangeKind::Created, Some(b"again"));
+        assert_eq!(take("again"), again);
+    }
+
+    #[test]
+    fn what_is_left_out_for_a_while_is_what_it_was() {
+        let quota = Quota {
+            file_bytes: 50,
+            ..Quota::default()
+        };
+        let (folder, mut workspace) = watched(quota);
+        let path = folder.path().join("w/changed.md");
+        workspace.watch().unwrap();
+        std::fs::write(&path, [b'x'; 51]).unwrap();
+        assert_eq!(workspace.compare().unwrap().len(), 1);
+        assert!(workspace.take_changes().unwrap().is_empty());
+        std::fs::remove_file(&path).unwrap();
+        assert!(workspace.compare().unwrap().is_empty());
+        let kinds = workspace.take_changes().unwrap();
+        let kinds: Vec<ChangeKind> = kinds.iter().map(|change| change.kind).collect();
+        assert_eq!(kinds, [ChangeKind::Deleted]);
+    }
+
+    #[test]
+    fn files_that_come_and_go_while_they_are_looked_at_stop_nothing() {
+        let (folder, mut workspace) = watched(Quota::default());
+        let root = folder.path().join("w");
+        workspace.watch().unwrap();
+        // A file, a folder with a file and a link, each for a moment.
+        let churn = |path: std::path::PathBuf| {
+            for _ in 0..2_000 {
+                let _ = std::fs::write(&path, "x");
+                let locked = std::os::unix::fs::PermissionsExt::from_mode(0o000);
+                let _ = std::fs::set_permissions(&path, locked);
+                let _ = std::fs::remove_file(&path);
+                let _ = std::fs::create_dir(&path);
+                let _ = std::fs::write(path.join("in"), "y");
+                let _ = std::fs::remove_dir_all(&path);
+                let _ = std::os::unix::fs::symlink("same.md", &path);
+                let _ = std::fs::remove_file(&path);
+            }
+        };
+        std::thread::scope(|scope| {
+            let threads = ["c1", "c2"].map(|name| {
+                let path = root.join(name);
+                scope.spawn(move || churn(path))
+            });
+            let staged = WorkspacePath::parse("c1").unwrap();
+            while !threads
+                .iter()
+                .all(std::thread::ScopedJoinHandle::is_finished)
+            {
+                workspace.compare().unwrap();
+                for change in workspace.take_changes().unwrap() {
+                    assert!(change.path.as_str().starts_with('c'), "{change:?}");
+                }
+                workspace.empty_folders().unwrap();
+                workspace.stage(&staged, b"staged").unwrap();
+            }
+        });
+        workspace.compare().unwrap();
+        workspace.clear().unwrap();
+        assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0);
     }
 }

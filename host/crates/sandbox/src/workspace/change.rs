@@ -2,13 +2,13 @@
 //! gained. It compares contents, so that a file written with equal bytes has not changed; it never
 //! looks at times.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
 use pibench_memory::{Holding, hold};
 use rustix::io::Errno;
 
-use super::{View, WorkspaceError};
+use super::{TIMES, View, WorkspaceError};
 use pibench_core::path::WorkspacePath;
 use pibench_core::record::ChangeKind;
 
@@ -39,8 +39,11 @@ pub(super) struct Tracker {
     kept: usize,
     /// `kept`, of the program's own memory.
     holding: Holding,
-    /// Every file was touched at the start of the period: what is not remembered was not there.
+    /// Every file was touched at the start of the period: what is not remembered was not there. So it is in each period after
+    /// it, whose start is what was found at the end of the one before.
     pub(super) watching: bool,
+    /// Files of this period that are not looked at: they are what they were.
+    left_out: BTreeSet<WorkspacePath>,
 }
 
 #[derive(Debug)]
@@ -75,20 +78,31 @@ impl Tracker {
             let source = io::Error::from(Errno::NOMEM);
             return Err(WorkspaceError::io(path, source));
         }
-        let before = match current(view, path)? {
-            None => Before::Absent,
-            Some(content) if self.kept + content.len() <= KEPT_BYTES => {
-                if self.kept == 0 {
-                    self.holding = hold(|| format!("the workspace with {path}"));
-                }
-                self.kept += content.len();
-                self.holding.set(self.kept);
-                Before::Content(content)
-            }
-            Some(content) => Before::Digest(blake3::hash(&content)),
+        let now = if self.watching {
+            None
+        } else {
+            current(view, path)?
         };
-        self.before.insert(path.clone(), before);
+        match now {
+            None => drop(self.before.insert(path.clone(), Before::Absent)),
+            Some(content) => self.remember(path.clone(), content),
+        }
         Ok(())
+    }
+
+    /// Keeps this as what the file was, or its digest where that is too much.
+    fn remember(&mut self, path: WorkspacePath, content: Vec<u8>) {
+        let before = if self.kept + content.len() <= KEPT_BYTES {
+            if self.kept == 0 {
+                self.holding = hold(|| format!("the workspace with {path}"));
+            }
+            self.kept += content.len();
+            self.holding.set(self.kept);
+            Before::Content(content)
+        } else {
+            Before::Digest(blake3::hash(&content))
+        };
+        self.before.insert(path, before);
     }
 
     /// A file that nobody touched was not there at the start of a period in which all are watched.
@@ -96,9 +110,9 @@ impl Tracker {
         self.before.entry(path.clone()).or_insert(Before::Absent);
     }
 
-    /// A file that is too large to look at is left out of this period's changes.
-    pub(super) fn leave_out(&mut self, path: &WorkspacePath) {
-        self.before.remove(path);
+    /// Files that are too large to look at, or cannot be read, are left out of this period's changes.
+    pub(super) fn leave_out(&mut self, paths: Vec<WorkspacePath>) {
+        self.left_out.extend(paths);
     }
 
     /// A file is no longer there: if it was not there before this period either, nothing is to be remembered of it. So no
@@ -115,32 +129,72 @@ impl Tracker {
         self.before.len()
     }
 
-    /// What changed since the last call, sorted by path.
-    pub(super) fn take(&mut self, view: &View) -> Result<Vec<Change>, WorkspaceError> {
-        let mut changes = Vec::new();
-        for (path, before) in &self.before {
-            let now = current(view, path)?;
-            if let Some((kind, added)) = compare(before, now.as_deref()) {
-                changes.push(Change {
+    /// Gives away what changed since the last call, sorted by path, each with what the file holds now: it is read once.
+    pub(super) fn take<E: From<WorkspaceError>>(
+        &mut self,
+        view: &View,
+        mut give: impl FnMut(Change, Option<&[u8]>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut now = Self {
+            watching: self.watching,
+            ..Self::default()
+        };
+        let mut files = BTreeSet::new();
+        for (path, before) in std::mem::take(&mut self.before) {
+            if self.left_out.contains(&path) {
+                files.insert(path.clone());
+                now.keep(path, before);
+                continue;
+            }
+            // What takes turns in being a file and a folder is the file.
+            let mut above = std::iter::successors(path.parent(), WorkspacePath::parent);
+            let content = if above.any(|folder| files.contains(&folder)) {
+                None
+            } else {
+                current(view, &path)?
+            };
+            if let Some((kind, added)) = compare(&before, content.as_deref()) {
+                let change = Change {
                     path: path.clone(),
                     kind,
                     before: before.hash(),
                     added,
-                });
+                };
+                give(change, content.as_deref())?;
+            }
+            if self.watching
+                && let Some(content) = content
+            {
+                files.insert(path.clone());
+                now.remember(path, content);
             }
         }
-        *self = Self::default();
-        Ok(changes)
+        *self = now;
+        Ok(())
+    }
+
+    /// Keeps what a file was for the next period, too.
+    fn keep(&mut self, path: WorkspacePath, before: Before) {
+        match before {
+            Before::Absent => {}
+            Before::Content(content) => self.remember(path, content),
+            Before::Digest(_) => drop(self.before.insert(path, before)),
+        }
     }
 }
 
-/// The content of a plain file, None where there is none.
+/// The content of a plain file, None where there is none that can be read.
 fn current(view: &View, path: &WorkspacePath) -> Result<Option<Vec<u8>>, WorkspaceError> {
-    use WorkspaceError::{Link, NotADirectory, NotAFile, NotFound, Special};
-    match view.read(path) {
-        Ok(content) => Ok(Some(content)),
-        Err(NotFound(_) | NotAFile(_) | NotADirectory(_) | Link(_) | Special(_)) => Ok(None),
-        Err(error) => Err(error),
+    let mut times = 0;
+    loop {
+        times += 1;
+        match view.read(path) {
+            Ok(content) => return Ok(Some(content)),
+            // Whoever saves a file by putting another in its place has not deleted it.
+            Err(error) if error.is_of_a_replaced_file() && times < TIMES => {}
+            Err(error) if error.is_of_the_file() => return Ok(None),
+            Err(error) => return Err(error),
+        }
     }
 }
 

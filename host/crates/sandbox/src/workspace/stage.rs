@@ -6,16 +6,30 @@
 mod tests;
 
 use std::ffi::OsStr;
+use std::io;
 
 use cap_std::fs::Dir;
 
-use super::{EntryKind, Room, Usage, Workspace, WorkspaceError, WorkspacePath, parse_path};
+use super::{
+    EntryKind, Room, TIMES, Usage, Workspace, WorkspaceError, WorkspacePath, parse_path, rights,
+};
 
 impl Workspace {
     /// Makes or replaces a file beyond the quota of the whole workspace. A folder that has its name, or a file that has the
     /// name of a folder above it, is renamed: `NAME.before`, or `NAME.before-2` and so on where that is taken. A link or
     /// device in its way is removed, since it counts as nothing.
     pub fn stage(&mut self, path: &WorkspacePath, content: &[u8]) -> Result<(), WorkspaceError> {
+        let mut times = 1;
+        loop {
+            match self.put_in(path, content) {
+                Err(error) if error.is_of_the_file() && times < TIMES => times += 1,
+                staged => return staged,
+            }
+        }
+    }
+
+    fn put_in(&mut self, path: &WorkspacePath, content: &[u8]) -> Result<(), WorkspaceError> {
+        self.take_rights(&WorkspacePath::ROOT, rights::TO_WRITE)?;
         let above = std::iter::successors(path.parent(), WorkspacePath::parent);
         let above: Vec<WorkspacePath> = above.filter(|folder| !folder.is_root()).collect();
         for folder in above.iter().rev() {
@@ -27,30 +41,39 @@ impl Workspace {
 
     /// Only what is of this kind may have the name.
     fn make_way(&mut self, path: &WorkspacePath, kind: EntryKind) -> Result<(), WorkspaceError> {
-        let found = match self.stat(path) {
+        let (found, size) = match self.stat(path) {
             Err(WorkspaceError::NotFound(_)) => return Ok(()),
-            found => found?.kind,
+            found => found.map(|found| (found.kind, found.size))?,
         };
+        // What is too large for a file counts as nothing, too.
+        if found == EntryKind::Refused || size > self.view.quota().file_bytes {
+            return self.destroy(path);
+        }
+        self.take_rights(path, rights::TO_WRITE)?;
         if found == kind {
             return Ok(());
         }
-        if found == EntryKind::Refused {
-            return self.destroy(path);
-        }
+        // What is moved is looked into, and looking takes the rights to that.
+        self.look()?;
         let mut number = 1;
         let free = loop {
             let name = parse_path(&match number {
                 1 => format!("{path}.before"),
                 _ => format!("{path}.before-{number}"),
-            })?;
+            });
+            // A name that is as long as a name can be has no longer one.
+            let Ok(name) = name else {
+                return self.destroy(path);
+            };
             match self.stat(&name) {
                 Err(WorkspaceError::NotFound(_)) => break name,
-                _ => number += 1,
+                found => drop(found?),
             }
+            number += 1;
         };
         match self.rename(path, &free) {
-            // What a process beside the host made too deep for a path goes.
-            Err(WorkspaceError::Quota { .. } | WorkspaceError::Path { .. }) => self.destroy(path),
+            // What a process beside the host made too deep for a path, or does not let go, goes.
+            Err(error) if error.is_of_the_file() => self.destroy(path),
             renamed => renamed.map(drop),
         }
     }
@@ -70,6 +93,7 @@ impl Workspace {
 
     /// Removes everything, links, devices and names that no path can hold among it.
     pub fn clear(&mut self) -> Result<(), WorkspaceError> {
+        self.take_rights(&WorkspacePath::ROOT, rights::TO_WRITE)?;
         self.touch_all(|_| true)?;
         let root = self.view.root();
         let failed = |source| WorkspaceError::io(&WorkspacePath::ROOT, source);
@@ -130,8 +154,27 @@ impl Workspace {
     }
 }
 
-fn remove(directory: &Dir, name: &OsStr) -> std::io::Result<()> {
-    if directory.symlink_metadata(name)?.is_dir() {
+/// Removes what has this name, with all that is in it. A process beside the host may have taken the rights to that, and may
+/// still be putting things in.
+pub(super) fn remove(directory: &Dir, name: &OsStr) -> io::Result<()> {
+    let mut times = 1;
+    while let Err(error) = remove_as_it_is(directory, name) {
+        if times == TIMES {
+            return Err(error);
+        }
+        times += 1;
+        // Where this fails, the next time tells.
+        let _ = rights::open_up(directory, name);
+    }
+    Ok(())
+}
+
+fn remove_as_it_is(directory: &Dir, name: &OsStr) -> io::Result<()> {
+    let found = match directory.symlink_metadata(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found?,
+    };
+    if found.is_dir() {
         directory.remove_dir_all(name)
     } else {
         directory.remove_file(name)

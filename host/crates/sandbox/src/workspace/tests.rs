@@ -342,27 +342,61 @@ fn a_pipe_is_refused_without_waiting_for_its_writer() {
 fn a_planted_temporary_link_is_not_written_through() {
     let mut fixture = Fixture::new();
     fixture.write("inner", "kept").unwrap();
-    for target in ["../secret", "inner"] {
-        symlink(target, fixture.inside(TEMPORARY)).unwrap();
-        let refused = fixture.write("a", "overwritten");
-        assert!(matches!(refused, Err(WorkspaceError::Io { .. })));
+    for target in ["secret", "ws/inner"] {
+        symlink(target, fixture.outer.path().join("ws.incoming")).unwrap();
+        fixture.write("a", "x").unwrap();
     }
     let secret = fs::read_to_string(fixture.outer.path().join("secret")).unwrap();
     assert_eq!(
         (secret.as_str(), fixture.read("inner").unwrap().as_str()),
         ("hidden", "kept")
     );
-    fixture.write("a", "x").unwrap();
     assert_eq!(fixture.names("", true), ["a", "inner"]);
 }
 
 #[test]
-fn what_a_killed_host_left_behind_is_removed() {
+fn what_a_killed_host_left_behind_is_removed_and_no_write_leaves_anything() {
+    let outer = tempfile::tempdir().unwrap();
+    fs::write(outer.path().join("ws.incoming"), "half").unwrap();
+    let mut workspace = Workspace::create(&root(&outer), Quota::default()).unwrap();
+    assert!(!outer.path().join("ws.incoming").exists());
+    workspace.write(&at("a"), b"x").unwrap();
+    let left = fs::read_dir(outer.path()).unwrap().count();
+    assert_eq!(left, 1, "the workspace alone");
+}
+
+#[test]
+fn no_name_in_the_folder_keeps_the_host_from_writing_or_is_hidden() {
+    let mut fixture = Fixture::new();
+    let names = [".pibench-incoming", "ws.incoming"];
+    for name in names {
+        fs::create_dir(fixture.inside(name)).unwrap();
+        fs::write(fixture.inside(name).join("notes"), "kept").unwrap();
+    }
+    fixture.write("a", "x").unwrap();
+    fixture.workspace.stage(&at("b"), b"y").unwrap();
+    let listed = [
+        ".pibench-incoming",
+        ".pibench-incoming/notes",
+        "a",
+        "b",
+        "ws.incoming",
+        "ws.incoming/notes",
+    ];
+    assert_eq!(fixture.names("", true), listed);
+    assert_eq!(fixture.read(".pibench-incoming/notes").unwrap(), "kept");
+}
+
+#[test]
+fn a_folder_that_is_only_looked_at_is_left_as_it_is() {
     let fixture = Fixture::new();
-    fs::write(fixture.inside(TEMPORARY), "half").unwrap();
-    assert_eq!(fixture.names("", true), Vec::<String>::new());
-    assert_eq!(reopen(&fixture).usage(), Usage::default());
-    assert!(!fixture.inside(TEMPORARY).exists());
+    fs::write(fixture.inside(".pibench-incoming"), "theirs").unwrap();
+    let view = View::open(&root(&fixture.outer), Quota::default()).unwrap();
+    let listed = view.list(&WorkspacePath::ROOT, true).unwrap();
+    assert_eq!(listed.len(), 1);
+    assert!(fixture.inside(".pibench-incoming").exists());
+    reopen(&fixture);
+    assert!(fixture.inside(".pibench-incoming").exists());
 }
 
 #[test]

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use camino::Utf8Path;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, Metadata, MetadataExt, OpenOptions};
+use cap_std::fs::{Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
+use rustix::fs::OFlags;
 
-use super::{Limit, Quota, TEMPORARY, Usage, WorkspaceError};
+use super::{Limit, Quota, Usage, WorkspaceError};
 use pibench_core::path::WorkspacePath;
 
 /// Reads a workspace's files. Clones share the folder.
@@ -91,8 +92,11 @@ impl View {
         let directory = self.directory(&parent)?;
         let expected = metadata(&directory, name, path)?;
         self.require_file(&expected, path)?;
+        // A pipe that came in between is not waited for.
+        let mut options = options.clone();
+        options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
         let file = directory
-            .open_with(name, options)
+            .open_with(name, &options)
             .map_err(|source| WorkspaceError::io(path, source))?;
         let opened = file
             .metadata()
@@ -135,7 +139,12 @@ impl View {
     /// for them: of a file no more is looked at than its kind, where its folder holds something already.
     pub(super) fn empty_folders(&self) -> Result<Vec<WorkspacePath>, WorkspaceError> {
         let (mut empty, mut seen) = (Vec::new(), 0);
-        self.look_for_empty(&self.root, &WorkspacePath::ROOT, &mut seen, &mut empty)?;
+        let looked = self.look_for_empty(&self.root, &WorkspacePath::ROOT, &mut seen, &mut empty);
+        if let Err(error) = looked
+            && !error.is_of_the_file()
+        {
+            return Err(error);
+        }
         Ok(empty)
     }
 
@@ -151,9 +160,6 @@ impl View {
         for entry in directory.entries().map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name();
-            if path.is_root() && name == TEMPORARY {
-                continue;
-            }
             let Some((inner, name)) = name
                 .to_str()
                 .and_then(|name| Some((path.join(name).ok()?, name)))
@@ -167,23 +173,28 @@ impl View {
             let mut kind = entry.file_type().map_err(failed)?;
             // Not every file system tells it with the name.
             if !kind.is_dir() && !kind.is_file() && !kind.is_symlink() {
-                kind = entry.metadata().map_err(failed)?.file_type();
+                kind = match entry.metadata() {
+                    Err(source) if source.kind() == io::ErrorKind::NotFound => continue,
+                    found => found.map_err(failed)?.file_type(),
+                };
             }
             if kind.is_dir() {
                 holds_something = true;
                 if inner.depth() as u64 >= u64::from(self.quota.depth) {
                     continue;
                 }
-                match enter(directory, name, &inner) {
-                    Ok(below) => self.look_for_empty(&below, &inner, seen, empty)?,
-                    // It went while it was looked at.
-                    Err(WorkspaceError::NotFound(_) | WorkspaceError::NotADirectory(_)) => {}
-                    Err(error) => return Err(error),
+                let looked = enter(directory, name, &inner)
+                    .and_then(|below| self.look_for_empty(&below, &inner, seen, empty));
+                // It may have gone while it was looked at.
+                if let Err(error) = looked
+                    && !error.is_of_the_file()
+                {
+                    return Err(error);
                 }
             } else if kind.is_file() && !holds_something {
                 holds_something = match metadata(directory, name, &inner) {
                     Ok(found) => self::entry(inner, &found).kind == EntryKind::File,
-                    Err(WorkspaceError::NotFound(_)) => false,
+                    Err(error) if error.is_of_the_file() => false,
                     Err(error) => return Err(error),
                 };
             }
@@ -262,7 +273,7 @@ impl View {
     }
 
     /// Calls `visit` for each entry; the path is None for a name that no path can hold.
-    fn walk(
+    pub(super) fn walk(
         &self,
         directory: &Dir,
         path: &WorkspacePath,
@@ -275,12 +286,11 @@ impl View {
         {
             let entry = entry.map_err(|source| WorkspaceError::io(path, source))?;
             let name = entry.file_name();
-            if path.is_root() && name == TEMPORARY {
-                continue;
-            }
-            let found = entry
-                .metadata()
-                .map_err(|source| WorkspaceError::io(path, source))?;
+            let found = match entry.metadata() {
+                // It went while it was looked at.
+                Err(source) if source.kind() == io::ErrorKind::NotFound => continue,
+                found => found.map_err(|source| WorkspaceError::io(path, source))?,
+            };
             let inner = name.to_str().and_then(|name| path.join(name).ok());
             visit(inner.clone(), &found);
             let (true, true, Some(inner), Some(name)) =
@@ -289,7 +299,10 @@ impl View {
                 continue;
             };
             self.check_depth(&inner)?;
-            self.walk(&enter(directory, name, &inner)?, &inner, recursive, visit)?;
+            match enter(directory, name, &inner) {
+                Err(WorkspaceError::NotFound(_) | WorkspaceError::NotADirectory(_)) => {}
+                below => self.walk(&below?, &inner, recursive, visit)?,
+            }
         }
         Ok(())
     }
@@ -354,7 +367,7 @@ fn require_same(
     ))
 }
 
-fn entry(path: WorkspacePath, found: &Metadata) -> Entry {
+pub(super) fn entry(path: WorkspacePath, found: &Metadata) -> Entry {
     let (kind, size) = if found.is_dir() {
         (EntryKind::Directory, 0)
     } else if found.is_file() && found.nlink() == 1 {

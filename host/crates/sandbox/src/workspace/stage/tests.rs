@@ -49,6 +49,11 @@ fn what_stands_in_the_way_of_a_staged_file_gets_another_name() {
     workspace.stage(&at("a.md"), b"anew").unwrap();
     assert_eq!(workspace.read(&at("a.md")).unwrap(), b"anew");
     assert_eq!(workspace.read(&at("b.before")).unwrap(), b"older");
+    // Where there is no longer name, it goes.
+    let long = "n".repeat(250);
+    workspace.write(&at(&format!("{long}/x")), b"x").unwrap();
+    workspace.stage(&at(&long), b"staged").unwrap();
+    assert_eq!(workspace.read(&at(&long)).unwrap(), b"staged");
 }
 
 #[test]
