@@ -7,6 +7,7 @@ use pibench_suite::suite::{Persona, Session, Step};
 use serde_json::Value;
 
 use crate::scene::{Scene, copy, embedded, expect, flowed, root};
+use crate::verify::forge;
 
 const ABLATE: [&str; 2] = ["--ablate", "dependencies"];
 
@@ -187,18 +188,9 @@ fn a_session_alone_is_gone_on_with_and_graded_again_with_the_same_material() {
     expect(&scene.run(&["verify", "graded"]), 0, &[]);
 
     // The record is held to what the suite says.
-    let mut forged: Vec<Value> = events(&scene, "whole", "law_trainee");
-    let mut previous = blake3::hash(b"");
-    let mut lines = String::new();
-    for event in &mut forged {
+    forge(&scene, "whole/journal/law_trainee.r1.jsonl", |event| {
         event.as_object_mut().unwrap().remove("inputs");
-        event["prev"] = previous.to_hex().as_str().into();
-        let line = event.to_string();
-        previous = blake3::hash(line.as_bytes());
-        lines += &line;
-        lines.push('\n');
-    }
-    std::fs::write(journal("whole"), lines).unwrap();
+    });
     let output = scene.run(&["verify", "whole"]);
     expect(&output, 3, &[]);
     let said = flowed(&String::from_utf8_lossy(&output.stdout));

@@ -2,7 +2,7 @@
 //! what any other agent does, what they must not see they do not find, and each of their ends is typed. The agent is
 //! `tests/agents/agent.py`. Where bubblewrap is not to be had, what needs it says so.
 
-use std::io::{BufRead, Read};
+use std::io::{BufRead, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 
@@ -825,16 +825,65 @@ fn every_way_in_which_an_agent_ends_is_typed() {
     assert_ne!(outcome("slow", 0, &[]), "turn_timeout");
 }
 
-#[test]
-fn what_an_agent_does_after_its_turn_counts_for_nothing_and_what_it_started_ends_with_its_session()
-{
+/// Tells an agent that its turn is over; what came of its calls after that. None of who else knocks.
+fn overtake(mut stream: TcpStream) -> Option<Value> {
+    stream.set_nonblocking(false).unwrap();
+    let patience = std::time::Duration::from_mins(1);
+    stream.set_read_timeout(Some(patience)).unwrap();
+    let mut first = [0; 5];
+    let is_known = stream.read_exact(&mut first).is_ok() && first == *b"late\n";
+    is_known.then(|| {
+        stream.write_all(b"over").unwrap();
+        let mut came = String::new();
+        stream.read_to_string(&mut came).unwrap();
+        serde_json::from_str(&came).unwrap()
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_does_after_its_turn_counts_for_nothing_and_what_it_started_ends_with_its_session()
+ {
     if !confines() {
         return;
     }
     let scene = Scene::new();
     suite(&scene, "", "");
-    expect(&play(&scene, "late", &[]), 0, &[]);
-    for turn in turns(&scene, "run", "p") {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let deed = format!("late {}", listener.local_addr().unwrap().port());
+    let (tells, told) = std::sync::mpsc::channel();
+    // Who asks the user agent has heard the turn's end, and begins no other before the answer.
+    let server = server(move |request| {
+        let knocks = std::iter::from_fn(|| listener.accept().ok());
+        for came in knocks.filter_map(|(stream, _)| overtake(stream)) {
+            tells.send(came).unwrap();
+        }
+        models::play(request)
+    })
+    .await;
+    let agent = agent(&deed);
+    let args = [
+        "run",
+        "tasks/suite.toml",
+        "--session",
+        "one",
+        "--agent",
+        &agent,
+        "--user",
+        "openai/m",
+        "--out",
+        "run",
+    ];
+    expect(&run(&scene, &args, &server), 0, &[]);
+    let over = "no message is open: the turn is over";
+    let told: Vec<Value> = told.try_iter().collect();
+    assert!(!told.is_empty());
+    for came in told {
+        assert_eq!(came, json!([over, over]));
+    }
+    let turns = turns(&scene, "run", "p");
+    assert!(turns.len() > 1);
+    for turn in turns {
         assert_eq!(turn["response"], "Done.");
         assert_eq!(calls(&turn).len(), 0);
     }

@@ -8,7 +8,7 @@ use wiremock::{MockServer, Request, ResponseTemplate};
 
 use crate::documents::pdf;
 use crate::models::{is_preflight, run, server};
-use crate::scene::{Scene, expect};
+use crate::scene::{Scene, expect, files};
 
 const COPY: &str = "A copy of the reply stands in letters/copy.md.";
 const DAY: &str =
@@ -165,10 +165,14 @@ fn answer(request: &Request) -> ResponseTemplate {
 }
 
 fn answer_with(request: &Request, agent: impl Fn(&[Value]) -> Value) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(reply_with(request, agent))
+}
+
+fn reply_with(request: &Request, agent: impl Fn(&[Value]) -> Value) -> Value {
     let body: Value = request.body_json().unwrap();
     let messages = body["messages"].as_array().unwrap();
     let content = |at: usize| messages[at]["content"].as_str().unwrap();
-    let reply = match body["tools"].as_array().map_or(0, Vec::len) {
+    match body["tools"].as_array().map_or(0, Vec::len) {
         0 => completion(Some(&judge(content(0), content(1))), &[]),
         1 => completion(
             None,
@@ -178,8 +182,7 @@ fn answer_with(request: &Request, agent: impl Fn(&[Value]) -> Value) -> Response
             )],
         ),
         _ => agent(messages),
-    };
-    ResponseTemplate::new(200).set_body_json(reply)
+    }
 }
 
 const ALL: [&str; 6] = [
@@ -494,8 +497,8 @@ async fn a_judge_that_rambles_is_cut_at_a_limit_and_is_a_fault() {
     assert!(limits.all(|limit| (500..3_000).contains(&limit)));
 }
 
-/// Writes more than some contexts take, a file in each session.
-fn in_chinese(messages: &[Value]) -> Value {
+/// Writes a text into a file of its own in each session.
+fn writes(messages: &[Value], text: &str) -> Value {
     let steps = messages.iter().filter(|one| one["role"] == "assistant");
     let is_garden = messages
         .iter()
@@ -505,7 +508,6 @@ fn in_chinese(messages: &[Value]) -> Value {
     } else {
         "letters/reply.md"
     };
-    let text = "\u{6f22}".repeat(30_000);
     match steps.count() {
         0 => completion(
             None,
@@ -513,6 +515,11 @@ fn in_chinese(messages: &[Value]) -> Value {
         ),
         _ => completion(Some("It is written."), &[]),
     }
+}
+
+/// Writes more than some contexts take.
+fn in_chinese(messages: &[Value]) -> Value {
+    writes(messages, &"\u{6f22}".repeat(30_000))
 }
 
 /// The same, where user agent and judge take prompts of so many characters.
@@ -557,6 +564,53 @@ async fn a_judge_whose_context_is_too_small_is_shown_less_and_ends_no_run() {
     }
 }
 
+/// The same of a server that says nothing, reads a part and counts that.
+fn answer_to_a_part(request: &Request, most: usize) -> ResponseTemplate {
+    let body: Value = request.body_json().unwrap();
+    let long = |messages: &[Value]| writes(messages, &"It is a long letter.\n".repeat(3_000));
+    let mut reply = reply_with(request, long);
+    if body["tools"].is_null() && body["messages"].to_string().chars().count() > most {
+        reply["usage"]["prompt_tokens"] = 4_096.into();
+    }
+    ResponseTemplate::new(200).set_body_json(reply)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_judge_whose_server_cuts_what_it_is_sent_is_shown_less_and_ends_no_run() {
+    let scene = Scene::new();
+    suite(&scene, "");
+    let smaller = server(|request| answer_to_a_part(request, 60_000)).await;
+    let results = play(&scene, &smaller, &[]);
+    assert_eq!(results["scored"]["scored"], 1, "{results:#}");
+    let shown = prompts(&smaller, "You grade the work").await;
+    let cut = shown
+        .iter()
+        .filter(|one| one.contains("characters left out"));
+    assert!(cut.count() > 0);
+
+    let scene = Scene::new();
+    suite(&scene, "");
+    let none = server(|request| answer_to_a_part(request, 8_000)).await;
+    let all = ["run", "tasks/suite.toml", "--json", "--out"];
+    let live = [&all[..], &["live", "--record", "tape"], &ALL[..]].concat();
+    let output = run(&scene, &live, &none);
+    expect(&output, 8, &[]);
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(results["scored"]["scored"], 0, "{results:#}");
+    let faults = results["faults"].as_array().unwrap();
+    for session in ["letter", "garden"] {
+        let own = faults.iter().find(|fault| fault["session"] == session);
+        let said = own.unwrap()["message"].as_str().unwrap();
+        let mend = "it cuts what is longer than its context, with 45000 characters of evidence too; serve `m` with a context";
+        assert!(said.contains(mend), "{said}");
+    }
+    // The recording comes to the same end, and what was paid for stands in it.
+    let again = [&all[..], &["again", "--replay", "tape"], &ALL[..]].concat();
+    expect(&scene.run(&again), 8, &[]);
+    let journal = |out: &str| files(&scene.path(out).join("journal"));
+    assert!(journal("live") == journal("again"));
+}
+
 /// Keeps a long result, and writes a file beside it.
 fn beside_results(messages: &[Value]) -> Value {
     let steps = messages.iter().filter(|one| one["role"] == "assistant");
@@ -593,6 +647,15 @@ async fn what_an_agent_writes_beside_kept_results_is_shown_and_they_are_not() {
     let mut kept = steps.iter().filter_map(|step| step["file"].as_str());
     let kept = kept.next().unwrap();
     assert!(kept.starts_with("tool-results/"), "{kept}");
+    // Patterns look at what was added.
+    let changes = turns(&scene)[0]["changes"].as_array().unwrap().clone();
+    let added = |path: &str| {
+        let change = changes.iter().find(|change| change["path"] == path);
+        change.unwrap()["added"].clone()
+    };
+    let own = added("tool-results/own.md");
+    assert_eq!(own.as_str().map(str::trim_end), Some("The agent's own."));
+    assert_eq!(added(kept), Value::Null);
     for start in ["You assess one turn", "You grade the work"] {
         let shown = prompts(&server, start).await;
         assert!(!shown.is_empty());

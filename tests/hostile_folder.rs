@@ -10,7 +10,7 @@ use pibench_core::message::Usage;
 use serde_json::{Value, json};
 
 use crate::random_runs::peak;
-use crate::scene::{Scene, copy, expect, files, flowed};
+use crate::scene::{Scene, copy, expect, files, flowed, stderr};
 
 const SESSION: &str = "saltmarsh-exhibit";
 const JOURNAL: &str = "journal/law_trainee.r1.jsonl";
@@ -297,17 +297,19 @@ fn a_link_to_a_run_is_no_run_of_the_folder_that_it_lies_in() {
     copy(&scene.path("whole"), &scene.path("many/own"));
     let report = |folder: &str| {
         let output = scene.run(&["report", folder, "--format", "json"]);
-        (
-            output.status.code(),
-            String::from_utf8(output.stdout).unwrap(),
-        )
+        expect(&output, 0, &[]);
+        let told = flowed(&stderr(&output));
+        (String::from_utf8(output.stdout).unwrap(), told)
     };
-    let before = report("many");
-    assert_eq!(before.0, Some(0), "{}", before.1);
+    let (before, told) = report("many");
+    assert!(!told.contains("left out"), "{told}");
     symlink(scene.path("whole"), scene.path("many/other")).unwrap();
-    assert_eq!(report("many"), before);
+    let (after, told) = report("many");
+    assert_eq!(after, before);
+    assert!(told.contains("left out: many/other: a link"), "{told}");
     // A run that is named itself may be a link.
-    assert_eq!(report("many/other").0, Some(0));
+    let (_, told) = report("many/other");
+    assert!(!told.contains("left out"), "{told}");
 }
 
 #[test]

@@ -696,6 +696,12 @@ fn assert_refused(scene: &Scene) {
         3,
         &["published already"],
     );
+    // Nor is one gone on with, and nothing is written into it.
+    let shown = files(&scene.path("all"));
+    let resume = ["run", "--resume", "all"];
+    let told = "go on with all: it is a published run; name the run that it was made of";
+    expect(&scene.run(&resume), 3, &[told]);
+    assert_eq!(files(&scene.path("all")), shown);
     std::fs::remove_file(scene.path("run/results.json")).unwrap();
     let unfinished = ["publish", "run", "--out", "again", "--identity", "ana"];
     expect(&scene.run(&unfinished), 3, &["not finished"]);

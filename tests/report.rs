@@ -270,6 +270,29 @@ pub(crate) fn leave_last_unplayed(scene: &Scene, run: &str) {
     scene.write(&path, &results.to_string());
 }
 
+#[test]
+fn the_least_that_scores_can_be_is_told_where_a_session_has_none() {
+    let scene = Scene::new();
+    scene.play("run", &["--agent", "reference"]);
+    let report = || {
+        let output = scene.run(&["report", "run"]);
+        expect(&output, 0, &[]);
+        flowed(&String::from_utf8(output.stdout).unwrap())
+    };
+    let whole = report();
+    assert!(!whole.contains("sessions are scored"), "{whole}");
+    // Of a group of three, beside one that stands alone.
+    leave_last_unplayed(&scene, "run");
+    let path = "run/results.json";
+    let mut results: Value = serde_json::from_str(&read(&scene, path)).unwrap();
+    assert_eq!(results["scored"]["of"], 2);
+    results["scored"]["scored"] = 1.into();
+    scene.write(path, &results.to_string());
+    let told = report();
+    let least = "1 of 2 sessions are scored. Proc / Comp are at least 25.0 / 25.0, were the unscored counted as 0.";
+    assert!(told.contains(least), "{told}");
+}
+
 /// The names of scripted runs that have a rank in some table.
 fn ranked(scene: &Scene, runs: &[&str]) -> BTreeSet<String> {
     let output = scene.run(&[&["report", "--format", "json"], runs].concat());

@@ -72,6 +72,35 @@ fn results_that_leave_something_out_are_named_and_can_be_written_anew() {
     expect(&scene.run(&["run", "--resume", "run"]), 0, &[]);
     assert_eq!(text("run/results.json"), told);
     expect(&scene.run(&["verify", "run"]), 0, &[]);
+    // What goes on with a run makes none of these anew.
+    let grade = ["grade", "run", "--out", "graded"];
+    for (made, again) in [
+        (
+            grade,
+            "wrote it, remove results.json and seal.json: the same `pibench-host grade ",
+        ),
+        (
+            ["publish", "run", "--out", "shown"],
+            "wrote it, `pibench-host publish RUN --out DIR` makes the folder anew",
+        ),
+    ] {
+        expect(&scene.run(&made), 0, &[]);
+        let [results, seal] = ["results", "seal"].map(|name| format!("{}/{name}.json", made[3]));
+        let whole = text(&results);
+        let less = whole.replace(protocol, "").replace(scaffold, "");
+        scene.write(&results, &less);
+        scene.write(&seal, &text(&seal).replace(&digest(&whole), &digest(&less)));
+        let output = scene.run(&["verify", made[3]]);
+        expect(&output, 3, &[]);
+        let said = flowed(&String::from_utf8_lossy(&output.stdout));
+        assert!(said.contains(again) && !said.contains("--resume"), "{said}");
+    }
+    for name in ["results.json", "seal.json"] {
+        std::fs::remove_file(scene.path("graded").join(name)).unwrap();
+    }
+    expect(&scene.run(&grade), 0, &[]);
+    assert_eq!(text("graded/results.json"), told);
+    expect(&scene.run(&["verify", "graded"]), 0, &[]);
 }
 
 /// One byte in the middle of every file, and one more at the end of the seal, which nothing else covers.

@@ -4,6 +4,8 @@ use std::fmt::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -837,19 +839,35 @@ async fn all_parts_have_one_bound_of_cost() {
     assert_eq!(turns(1), 0);
 }
 
+/// Answers when the other part has asked too: on a busy machine one could be done before the other begins.
+fn once_both_asked(
+    asked: Arc<[AtomicBool; 2]>,
+    part: usize,
+) -> impl Fn(&Request) -> ResponseTemplate {
+    let until = Instant::now() + Duration::from_mins(2);
+    move |request| {
+        asked[part].store(true, Ordering::Relaxed);
+        while !asked[1 - part].load(Ordering::Relaxed) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        play(request)
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_that_play_at_once_exceed_their_bound_by_a_turn_each_at_most() {
     let scene = Scene::new();
-    let server = server(play).await;
-    let url = format!("{}/v1", server.uri());
+    let asked = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
+    let ours = server(once_both_asked(asked.clone(), 0)).await;
+    let others = server(once_both_asked(asked, 1)).await;
     let most = 400_000;
     let outputs = tokio::task::block_in_place(|| {
         std::thread::scope(|scope| {
-            let play = |part| {
-                let (scene, url) = (&scene, url.as_str());
-                scope.spawn(move || play_priced(scene, url, part, "0.4"))
+            let play = |part, server: &MockServer| {
+                let (scene, url) = (&scene, format!("{}/v1", server.uri()));
+                scope.spawn(move || play_priced(scene, &url, part, "0.4"))
             };
-            [play("1"), play("2")].map(|part| part.join().unwrap())
+            [play("1", &ours), play("2", &others)].map(|part| part.join().unwrap())
         })
     });
     for output in &outputs {

@@ -17,6 +17,7 @@ mod grade;
 mod hub;
 mod import;
 mod list;
+mod listed;
 mod man;
 mod merge;
 mod newest;

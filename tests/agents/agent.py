@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import re
+import select
 import socket
 import subprocess
 import sys
@@ -384,16 +385,25 @@ def confides(session, message):
 
 
 def late(session, message):
-    """Goes on after its turn: with calls, words and a process."""
+    """Goes on after its turn, when it hears at the port that is its second argument that it is over: with calls, words and a process.
+    What came of the calls it says there."""
     subprocess.Popen(["sleep", "987654"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     session.say("Done.")
+    door = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+    door.sendall(b"late\n")
 
     def after():
-        time.sleep(0.05)
-        called = session.tools.call("ask_user", {"question": "Too late?"})
-        session.say(f"late words: {called}")
+        # Else its session is over, too.
+        if door in select.select([door, sys.stdin], [], [])[0]:
+            door.recv(4)
+            called = session.tools.call("ask_user", {"question": "Too late?"})
+            session.say("late words")
+            # Lines are read in their order: with the answer to this one, the words were heard.
+            read = session.wire.ask("fs/read_text_file", {"sessionId": session.id, "path": f"{session.cwd}/in.md"})
+            door.sendall(json.dumps([called, read["error"]["data"]]).encode())
+        door.close()
 
-    threading.Thread(target=after).start()
+    session.after = after
 
 
 def tells(session, message):
@@ -443,7 +453,7 @@ def adds(session, message):
 
 
 def locks(session, message):
-    """Leaves files that nobody may read, a link, and a folder of a name that is not for it."""
+    """Leaves files and a folder that nobody may read, a link, and a folder of a name that is not for it."""
     for path in ("locked.md", "sub/locked.md", ".pibench-incoming/notes"):
         path = os.path.join(session.cwd, path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -452,6 +462,7 @@ def locks(session, message):
         with open(path, "w") as file:
             file.write("kept\n")
         os.chmod(path, 0)
+    os.chmod(os.path.join(session.cwd, "sub"), 0)
     if session.turns == 1:
         with contextlib.suppress(FileExistsError):
             os.symlink("/usr", os.path.join(session.cwd, "link"))
@@ -649,12 +660,15 @@ def main():
             session.asked = message["id"]
             # What it tells of this turn beside its end.
             session.told = {}
+            session.after = None
             texts = [block["text"] for block in params["prompt"]]
             try:
                 reason = globals()[DEED.split("-")[0]](session, "\n\n".join(texts)) or "end_turn"
                 wire.send({"id": message["id"], "result": {"stopReason": reason, **session.told}})
             except Exception as error:
                 wire.send({"id": message["id"], "error": {"code": -32603, "message": f"{type(error).__name__}: {error}"}})
+            if session.after:
+                session.after()
 
 
 USES_TOOLS = {"reference", "work", "files", "search", "late"}

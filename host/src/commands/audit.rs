@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::listed::runs_of;
 use super::output::print_json;
 use super::publish::refuse_in_clear;
 use super::stored;
@@ -16,7 +17,6 @@ use pibench_engine::plan::{Places, Purpose, reopen_by};
 use pibench_engine::{Audited, Plan, Sample};
 use pibench_record::audited::JudgedAgain;
 use pibench_record::ballot::Votes;
-use pibench_record::parts::runs_in;
 use pibench_record::private::key_of;
 use pibench_report::audit::{AuditedRun, Source, table};
 use pibench_report::escape;
@@ -145,7 +145,7 @@ fn told(mut sessions: Vec<JudgedAgain>, runs: &[Utf8PathBuf]) -> Result<Vec<Judg
 /// The run folders that are named, those of folders of several agents among them; each once.
 fn runs(named: &[Utf8PathBuf]) -> Result<Vec<Utf8PathBuf>, Failure> {
     let mut runs = Vec::new();
-    for dir in named.iter().flat_map(|dir| runs_in(dir.as_std_path())) {
+    for dir in runs_of(named) {
         let dir = Utf8PathBuf::try_from(dir).or_exit(Exit::InvalidInput)?;
         if runs.contains(&dir) {
             return Err(anyhow!("audit {dir} twice; name each run once")).or_exit(Exit::Usage);

@@ -3,13 +3,13 @@
 use anyhow::anyhow;
 
 use super::check_new;
+use super::listed::runs_of;
 use super::publish::refuse_in_clear;
 use super::report::failure;
 use super::stored::{name, name_places};
 use crate::cli::ExportArgs;
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_record::RunFolder;
-use pibench_record::parts::runs_in;
 use pibench_report::escape;
 use pibench_report::export::{ExportError, export as write};
 use pibench_report::grid::paragraph;
@@ -19,10 +19,9 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     let ExportArgs { runs, format, out } = args;
     check_new(out)?;
     refuse_in_clear(runs, "export")?;
-    let records: Result<Vec<RunRecord>, RecordError> = runs
+    let records: Result<Vec<RunRecord>, RecordError> = runs_of(runs)
         .iter()
-        .flat_map(|dir| runs_in(dir.as_std_path()))
-        .map(|dir| RunRecord::read_finished(&dir))
+        .map(|dir| RunRecord::read_finished(dir))
         .collect();
     let mut records = records.map_err(|error| match error {
         RecordError::Unfinished { path } => Failure {

@@ -4,6 +4,7 @@ use anyhow::{Context, anyhow};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::check_new;
+use super::listed::runs_of;
 use super::newest::or_newest;
 use super::output;
 use super::publish::refuse_in_clear;
@@ -42,10 +43,9 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         check_new(out)?;
         refuse_in_clear(&runs, "write the report of")?;
     }
-    let records: Result<Vec<RunRecord>, RecordError> = runs
+    let records: Result<Vec<RunRecord>, RecordError> = runs_of(&runs)
         .iter()
-        .flat_map(|dir| runs_in(dir.as_std_path()))
-        .map(|dir| RunRecord::read_unheld(&dir))
+        .map(|dir| RunRecord::read_unheld(dir))
         .collect();
     let mut records = records.map_err(failure)?;
     stored::name_places(&mut records);

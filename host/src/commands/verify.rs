@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::listed::runs_of;
 use super::newest::or_newest;
 use super::output::print_json;
 use super::signing::{Thing, read_signers, signer_line};
@@ -21,7 +22,7 @@ use pibench_report::grid::paragraph;
 use pibench_record::RunFolder;
 use pibench_record::folder::{read_manifest, read_outline};
 use pibench_record::journal;
-use pibench_record::parts::{not_begun, runs_in};
+use pibench_record::parts::not_begun;
 use pibench_signature::AllowedSigners;
 use pibench_vault::{VaultError, keyring};
 
@@ -49,7 +50,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     }
     let mut exit = Exit::Complete;
     let mut all = Vec::new();
-    for run in named.iter().flat_map(|dir| runs_in(dir.as_std_path())) {
+    for run in runs_of(&named) {
         let run = Utf8PathBuf::try_from(run).or_exit(Exit::InvalidInput)?;
         let mut found = verify_run(&run, args)?;
         found.part = part_of(&run)?;

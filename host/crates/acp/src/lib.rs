@@ -21,7 +21,7 @@ pub use bridge::{bridge, set_bridge};
 pub use confine::{BWRAP, Confinement, Launch, NotConfined, WORKSPACE, confine_command, probe};
 pub use hidden::{Hidden, Shows};
 pub use installation::{Installation, NotFound};
-pub use keep::{Keep, KeptSession, Room, overfull};
+pub use keep::{Keep, KeptSession};
 pub use process::{Broken, Event, Process};
 pub use sockets::listening;
 pub use wire::{Incoming, NoMessage, Outgoing, read};

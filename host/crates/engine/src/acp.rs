@@ -28,13 +28,13 @@ use desk::Desk;
 use running::{Ended, Running};
 
 use crate::serve;
-use pibench_acp::{Launch, Room, overfull};
+use pibench_acp::Launch;
 use pibench_door::Door;
 use pibench_model::ModelError;
 use pibench_model::external::{External, Outside, Over, Said, Signal, Told};
 use pibench_record::RunFolder;
 use pibench_record::folder::Product;
-use pibench_sandbox::workspace::{Quota, View};
+use pibench_sandbox::workspace::{View, overfull};
 
 /// How long a prompt may take to end after it was cancelled.
 const CANCELLED: Duration = Duration::from_secs(2);
@@ -185,16 +185,16 @@ impl Steer<'_> {
     }
 
     fn overfull(&self) -> Option<String> {
-        let Quota { bytes, files, .. } = *self.view.quota();
+        let quota = self.view.quota();
         let Launch {
             workspace, home, ..
         } = &self.prepared.launch;
         let folders = [("workspace", Some(workspace)), ("home", home.as_ref())];
         let filled = folders.into_iter().find_map(|(what, folder)| {
-            let reason = overfull(folder?, Room { bytes, files })?;
+            let reason = overfull(folder?, quota)?;
             Some(format!("it has filled its {what}: {reason}"))
         });
-        filled.or_else(|| self.running.as_ref()?.hoarded(bytes))
+        filled.or_else(|| self.running.as_ref()?.hoarded(quota.bytes))
     }
 
     /// Tells a message: to the process that plays the session, or to a new one.

@@ -493,7 +493,9 @@ async fn passes(
                 ModelError::Infrastructure { .. } if joined.broken.contains(&reason) => {}
                 ModelError::Infrastructure { .. } => joined.broken.push(reason),
                 // Who refuses to say OK is of no use.
-                ModelError::Setup { .. } | ModelError::Refused { .. } => {
+                ModelError::Setup { .. }
+                | ModelError::Window { .. }
+                | ModelError::Refused { .. } => {
                     joined.setup.get_or_insert(reason);
                 }
             }

@@ -14,19 +14,22 @@ use super::grading::{self, Graders};
 use super::outline;
 use super::plan::{AgentRole, Plan};
 use super::temporary::make_temporary_folder;
-use super::turn::is_kept_result;
+use super::turn::{repeats, results};
 use super::words::OwnWords;
 use crate::judge::Judge;
 use crate::user::UserAgent;
 use pibench_agent::environment::guest_fault;
 use pibench_agent::{Channel, Environment, Setup};
+use pibench_core::path::WorkspacePath;
 use pibench_core::progress::{Progress, Spent};
 use pibench_core::record::{FileChange, GuestCall};
 use pibench_core::vocabulary::Protocol;
 use pibench_model::Model;
 use pibench_model::external::External;
 use pibench_model::place::Place;
-use pibench_record::event::{AppMark, EpisodeStarted, Event, Fault, SessionFinished, VERSION};
+use pibench_record::event::{
+    AppMark, EpisodeStarted, Event, Fault, SessionFinished, Step, VERSION,
+};
 use pibench_record::standing::{EpisodeResult, EpisodeTally};
 use pibench_record::{EpisodeState, Journal, JournalError, RunFolder, SessionClock, journal};
 use pibench_sandbox::app::app_key;
@@ -76,32 +79,48 @@ impl Recorded {
         let dir = make_temporary_folder()?;
         let path = dir.path().join("workspace");
         let path = Utf8Path::from_path(&path).ok_or("use a temporary folder: it is not UTF-8")?;
-        let failed = |error: WorkspaceError| error.to_string();
-        let mut workspace = Workspace::create(path, Quota::default()).map_err(failed)?;
-        for (path, blob) in &past.files {
-            let content = folder.blob(blob).map_err(|error| error.to_string())?;
-            stage(&mut workspace, path, &content).map_err(failed)?;
-        }
-        workspace.set_empty_folders(&past.folders).map_err(failed)?;
+        let workspace = Workspace::create(path, Quota::default());
+        let mut workspace = workspace.map_err(|error| error.to_string())?;
+        restore(&mut workspace, folder, past).map_err(|error| error.to_string())?;
         Ok(Self {
             workspace,
             _dir: dir,
         })
     }
+}
 
-    /// Takes in what was recorded.
-    fn follow(&mut self, folder: &RunFolder, changes: &[FileChange]) -> Result<(), EpisodeError> {
-        // What goes may stand where something else comes.
-        for change in changes.iter().filter(|change| change.blob.is_none()) {
-            self.workspace.remove(&parse_path(&change.path)?)?;
-        }
-        for change in changes {
-            if let Some(blob) = &change.blob {
-                stage(&mut self.workspace, &change.path, &folder.blob(blob)?)?;
-            }
-        }
-        Ok(())
+/// Puts in what the journal has of a workspace.
+fn restore(
+    workspace: &mut Workspace,
+    folder: &RunFolder,
+    past: &EpisodeState,
+) -> Result<(), EpisodeError> {
+    for (path, blob) in &past.files {
+        stage(workspace, path, &folder.blob(blob)?)?;
     }
+    Ok(workspace.set_empty_folders(&past.folders)?)
+}
+
+/// Does to a workspace what was recorded; `blob` gives what a file holds, or None where nobody has it.
+pub(super) fn follow(
+    workspace: &mut Workspace,
+    changes: &[FileChange],
+    mut blob: impl FnMut(&str) -> Result<Option<Vec<u8>>, EpisodeError>,
+) -> Result<(), EpisodeError> {
+    // What goes may stand where something else comes.
+    for change in changes.iter().filter(|change| change.blob.is_none()) {
+        if let Ok(path) = WorkspacePath::parse(&change.path) {
+            workspace.remove(&path)?;
+        }
+    }
+    for change in changes {
+        if let Some(name) = &change.blob
+            && let Some(content) = blob(name)?
+        {
+            stage(workspace, &change.path, &content)?;
+        }
+    }
+    Ok(())
 }
 
 /// The first line of an episode's journal.
@@ -299,10 +318,7 @@ fn open_workspace(
     if past.finished.is_empty() && past.session.is_none() {
         furnish(&mut workspace, persona)?;
     }
-    for (path, blob) in &past.files {
-        stage(&mut workspace, path, &folder.blob(blob)?)?;
-    }
-    workspace.set_empty_folders(&past.folders)?;
+    restore(&mut workspace, folder, past)?;
     if !past.files.is_empty() {
         // These changes are in the journal already.
         workspace.take_changes()?;
@@ -502,38 +518,43 @@ impl<'a> Episode<'a> {
         Ok(())
     }
 
-    /// What changed in the workspace since the last call, with the new content kept as blobs.
-    pub(super) fn take_changes(&mut self, turn: u32) -> Result<Vec<FileChange>, EpisodeError> {
+    /// What changed in the workspace since the last call, by these steps of the agent, with the new content kept as blobs.
+    pub(super) fn take_changes(
+        &mut self,
+        turn: u32,
+        steps: &[Step],
+    ) -> Result<Vec<FileChange>, EpisodeError> {
         if self.external.is_some() {
             for told in self.environment.workspace.compare()? {
                 tracing::warn!(%told, "the agent left something in the workspace that is not kept");
             }
         }
         let folder = &self.plan.folder;
+        let results = results(folder, steps.iter().flat_map(Step::calls));
         let mut kept = Vec::new();
         let workspace = &mut self.environment.workspace;
         workspace.take_contents(|change, content| {
             let blob = content.map(|content| folder.put_blob(content));
             let before = change.before.map(|hash| folder.name_of(&hash));
-            let path = change.path.to_string();
-            // What a file of the scaffold's own gained stands in the call's record.
-            let added = if is_kept_result(&path) {
-                String::new()
-            } else {
-                change.added
-            };
-            kept.push(FileChange {
+            let mut change = FileChange {
                 turn,
-                path,
+                path: change.path.to_string(),
                 kind: change.kind,
                 blob: blob.transpose()?,
                 before: before.transpose()?,
-                added,
-            });
+                added: change.added,
+            };
+            // What a file of the scaffold's own gained stands in the call's record.
+            if repeats(&change, &results) {
+                change.added.clear();
+            }
+            kept.push(change);
             Ok::<_, EpisodeError>(())
         })?;
         if let Some(recorded) = &mut self.recorded {
-            recorded.follow(folder, &kept)?;
+            follow(&mut recorded.workspace, &kept, |blob| {
+                Ok(Some(folder.blob(blob)?))
+            })?;
         }
         Ok(kept)
     }

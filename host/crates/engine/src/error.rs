@@ -138,7 +138,7 @@ impl EpisodeError {
         let (persona, session) = (persona.to_owned(), session.to_owned());
         let reason = format!("failed to {error}");
         match error {
-            ModelError::Setup { .. } => Self::Setup {
+            ModelError::Setup { .. } | ModelError::Window { .. } => Self::Setup {
                 persona,
                 session,
                 turn,

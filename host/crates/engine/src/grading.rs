@@ -95,22 +95,6 @@ impl Checklist {
         }
     }
 
-    /// What no host writes of a turn: a verdict on an item that the session has not, or two on one.
-    pub(super) fn wrong_verdict(items: &[Item], verdicts: &[ItemVerdict]) -> Option<String> {
-        let mut seen = BTreeSet::new();
-        for ItemVerdict { item: name, .. } in verdicts {
-            let what = if !items.iter().any(|item| item.id == *name) {
-                "is none of the session's"
-            } else if !seen.insert(name) {
-                "has two verdicts"
-            } else {
-                continue;
-            };
-            return Some(format!("item `{name}` {what}"));
-        }
-        None
-    }
-
     pub(super) fn scores(&self, items: &[Item]) -> Vec<ItemScore> {
         let score = |(item, &met): (&Item, &bool)| ItemScore {
             id: item.id.clone(),
@@ -272,6 +256,26 @@ pub(super) fn without_answer(
         message,
     });
     Ok(())
+}
+
+/// What is wrong with a turn's verdicts, of which each of these items may have one: no host writes another, or a second one.
+pub(super) fn wrong_verdicts<'a>(
+    items: impl IntoIterator<Item = &'a Item>,
+    verdicts: &[ItemVerdict],
+) -> Vec<String> {
+    let known: BTreeSet<&String> = items.into_iter().map(|item| &item.id).collect();
+    let mut seen = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for ItemVerdict { item, .. } in verdicts {
+        if !known.contains(item) {
+            wrong.push(format!(
+                "item `{item}` has a verdict, and is not graded in this turn"
+            ));
+        } else if !seen.insert(item) {
+            wrong.push(format!("item `{item}` has two verdicts, and one is made"));
+        }
+    }
+    wrong
 }
 
 pub(super) fn is_rubric(item: &Item) -> bool {

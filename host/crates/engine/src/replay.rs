@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use camino::Utf8Path;
 
-use super::episode::stage;
+use super::episode::follow;
 use super::error::EpisodeError;
 use super::grading::{self, Checklist, Graders, RuleGrades};
 use super::plan::Plan;
@@ -288,20 +288,9 @@ impl<'a> Replay<'a> {
     }
 
     fn change(&mut self, changes: &[FileChange]) -> Result<(), EpisodeError> {
-        // What goes may stand where something else comes.
-        for change in changes.iter().filter(|change| change.blob.is_none()) {
-            if let Ok(path) = WorkspacePath::parse(&change.path) {
-                self.workspace.remove(&path)?;
-            }
-        }
-        for change in changes {
-            if let Some(blob) = &change.blob
-                && let Some(content) = self.blob(blob)?
-            {
-                stage(&mut self.workspace, &change.path, &content)?;
-            }
-        }
-        Ok(())
+        // A second hold, since what cannot be read is told here.
+        let mut workspace = self.workspace.share();
+        follow(&mut workspace, changes, |blob| self.blob(blob))
     }
 
     /// The apps' states as graders see them, and those apps that could not say theirs.

@@ -181,7 +181,7 @@ pub(super) async fn start(
     add_records(episode, session).await?;
     let system = Agent::system_prompt(&episode.environment)?;
     let system = episode.plan.folder.put_blob(system.as_bytes())?;
-    let changes = episode.take_changes(0)?;
+    let changes = episode.take_changes(0, &[])?;
     let folders = episode.take_folders()?;
     let marks = episode.mark_apps(&mut BTreeMap::new()).await?;
     let (mut before, unread) = if session.has_rules() {
@@ -347,7 +347,8 @@ impl<'e, 'a> Play<'e, 'a> {
     fn replay(&mut self, turns: &[Turn], opening: String) -> Result<String, EpisodeError> {
         let mut message = opening;
         for turn in turns {
-            if let Some(wrong) = Checklist::wrong_verdict(&self.session.checklist, &turn.items) {
+            let wrong = grading::wrong_verdicts(&self.session.checklist, &turn.items);
+            if let Some(wrong) = wrong.first() {
                 let reason = format!("session `{}`, turn {}: {wrong}", turn.session, turn.turn);
                 return Err(self.spot().record(reason));
             }
@@ -451,7 +452,7 @@ impl<'e, 'a> Play<'e, 'a> {
         message: &str,
         done: &TurnDone,
     ) -> Result<Turn, EpisodeError> {
-        let changes = self.episode.take_changes(number)?;
+        let changes = self.episode.take_changes(number, &done.steps)?;
         let folders = self.episode.take_folders()?;
         let marks = self.episode.mark_apps(&mut self.marks).await?;
         let mut faults = done.faults.clone();
@@ -623,7 +624,7 @@ impl<'e, 'a> Play<'e, 'a> {
             .await
             .map_err(|error| self.spot().unanswered(self.tracker.turns(), &error))?;
         self.usage.agent += remembered.usage;
-        let changes = self.episode.take_changes(0)?;
+        let changes = self.episode.take_changes(0, &[])?;
         let scores = self.checklist.scores(&self.session.checklist);
         let statuses = self.tracker.statuses();
         let intents = self.session.intents.iter().zip(statuses);

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use super::episode;
 use super::error::EpisodeError;
 use super::error::RunError;
-use super::grading::is_rubric;
+use super::grading::{is_rubric, wrong_verdicts};
 use super::outline::outline;
 use super::plan::Plan;
 use super::replay::{Ended, Replay};
@@ -89,7 +89,8 @@ pub async fn verify(plan: &Arc<Plan>, extent: Extent) -> Result<Verified, RunErr
     let manifest = read_manifest(plan.folder.root())?;
     // A journal that cannot be read is told above, by its name.
     if let Ok((found, _)) = told(plan.folder.root(), &manifest, &outline.personas) {
-        let difference = difference(found, |found| plan.folder.has_results(found))?;
+        let again = manifest.made_anew();
+        let difference = difference(found, &again, |found| plan.folder.has_results(found))?;
         verified.problems.extend(difference);
     }
     Ok(verified)
@@ -275,16 +276,8 @@ impl<'a, 'v> Episode<'a, 'v> {
     /// Makes the turn's rule verdicts again, reads those on rubrics in the judge's replies, and tells what differs.
     async fn grade(&mut self, turn: &Turn) -> Result<(), EpisodeError> {
         let due = self.replay.due(turn.outcome.is_some());
-        let mut seen = BTreeSet::new();
-        for ItemVerdict { item, .. } in &turn.items {
-            if !due.iter().any(|(_, due)| due.id == *item) {
-                self.replay.problem(format!(
-                    "item `{item}` has a verdict, and is not graded in this turn"
-                ));
-            } else if !seen.insert(item) {
-                let problem = format!("item `{item}` has two verdicts, and one is made");
-                self.replay.problem(problem);
-            }
+        for wrong in wrong_verdicts(due.iter().map(|(_, item)| *item), &turn.items) {
+            self.replay.problem(wrong);
         }
         let (rubrics, rules): (Vec<_>, Vec<_>) =
             due.into_iter().partition(|(_, item)| is_rubric(item));
@@ -392,13 +385,14 @@ impl<'a, 'v> Episode<'a, 'v> {
                 }
                 continue;
             };
-            let Ok(blob) = self.plan.folder.blob(exchange) else {
+            let said = read.entry(exchange).or_insert_with(|| {
+                let blob = self.plan.folder.blob(exchange).ok()?;
+                let exchanges: Option<Vec<Exchange>> = serde_json::from_slice(&blob).ok();
+                Some(exchanges.and_then(|exchanges| reread::majority(&exchanges, names, texts)))
+            });
+            let Some(said) = said else {
                 continue;
             };
-            let said = read.entry(exchange).or_insert_with(|| {
-                let exchanges: Option<Vec<Exchange>> = serde_json::from_slice(&blob).ok();
-                exchanges.and_then(|exchanges| reread::majority(&exchanges, names, texts))
-            });
             match said.as_ref().map(|said| said[*at]) {
                 Some(said) if said == *yes => {}
                 Some(said) => {

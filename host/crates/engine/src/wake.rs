@@ -152,7 +152,7 @@ async fn wake(episode: &mut Episode<'_>, due: Due, until: DateTime) -> Result<()
     let mut agent = Agent::new(&model, setup, &environment.toolbox, system);
     let done = agent.turn(environment, 0, &message, limits).await;
     let faults = faults(episode, &by, &done)?;
-    let changes = episode.take_changes(0)?;
+    let changes = episode.take_changes(0, &done.steps)?;
     let folders = episode.take_folders()?;
     let marks = episode
         .mark_apps(&mut std::collections::BTreeMap::new())

@@ -49,7 +49,9 @@ pub(crate) async fn preflight(
             Err(error) => {
                 let reasons = match error {
                     ModelError::Infrastructure { .. } => &mut trouble,
-                    ModelError::Setup { .. } | ModelError::Refused { .. } => &mut setup,
+                    ModelError::Setup { .. }
+                    | ModelError::Window { .. }
+                    | ModelError::Refused { .. } => &mut setup,
                 };
                 let reason = error.to_string();
                 // A model that is several roles is told of once.

@@ -3,7 +3,7 @@
 //! It asks no model, and never guesses: an answer goes to the very request that it was recorded for.
 //!
 //! ```text
-//! <persona>.r<run>.jsonl    one line for each answer, version 2
+//! <persona>.r<run>.jsonl    one line for each answer, version 3
 //! web.jsonl                 the web's answers, which are not read here
 //! ```
 
@@ -19,8 +19,8 @@ use super::ModelError;
 use super::place::Spot;
 use pibench_core::message::{ChatRequest, Message, Reply, Role, Usage};
 
-/// The version of a line. Version 1 had no turns that were late.
-const VERSION: u32 = 2;
+/// The version of a line. Version 1 had no turns that were late, version 2 no requests that were too long.
+const VERSION: u32 = 3;
 const OLDEST_VERSION: u32 = 1;
 
 /// The file beside them in which a run on the real web keeps what that answered.
@@ -90,7 +90,7 @@ struct Key {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
-    /// 1 or 2.
+    /// 1 to 3.
     version: u32,
     spot: Spot,
     role: Role,
@@ -114,8 +114,8 @@ struct Mark {
     start: String,
 }
 
-/// What a model gave: an answer, its refusal for good, or nothing in the time that it had. What did not reach it is no
-/// answer and is not recorded.
+/// What a model gave: an answer, its refusal for good, nothing in the time that it had, or its server's word that the request is
+/// too long, after which less is asked. What else did not reach it is no answer and is not recorded.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Recorded {
@@ -133,6 +133,13 @@ pub(super) enum Recorded {
     },
     /// The time of its turn was used up.
     Late,
+    /// As [`ModelError::Window`].
+    Window {
+        server: String,
+        reason: String,
+        remedy: String,
+        usage: Box<Usage>,
+    },
 }
 
 /// One request, as it is looked up.

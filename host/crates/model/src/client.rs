@@ -25,7 +25,7 @@ use tracing::field::Empty;
 
 use super::ModelError;
 use super::cassette::{Fingerprint, Question, Recorded, Tape};
-use super::cut::Count;
+use super::cut::{self, Count};
 use super::gate::{Gate, Load};
 use super::meter::Meter;
 use super::place::Place;
@@ -40,7 +40,6 @@ use pibench_core::player::ModelSettings;
 use pibench_core::vocabulary::WireFormat;
 use pibench_memory::{Crowded, hold};
 use pibench_suite::catalog::Catalog;
-pub(crate) use remedy::LONGER_CONTEXT;
 use remedy::Mend;
 
 /// Variables that name a proxy for `http` addresses.
@@ -355,9 +354,9 @@ impl Client {
     ///
     /// Asked again: status 408, 409, 429, 5xx and broken or stalled connections, 7 attempts in all, and answers that
     /// cannot be read, 3 attempts; then it is [`ModelError::Infrastructure`]. So is an answer that the server says it broke off.
-    /// Every other 4xx, redirects, a 429 of an empty account and a chat that is longer than the context are
-    /// [`ModelError::Setup`] at once: the operator mends it. So are a context to which the server cuts what it is sent, and a page
-    /// for people before the first answer.
+    /// Every other 4xx, redirects, a 429 of an empty account and a page for people before the first answer are
+    /// [`ModelError::Setup`] at once: the operator mends it. So is a chat that is longer than the context, and one that the server
+    /// cuts to it; of user agent and judge these are [`ModelError::Window`].
     /// A 400 or 403 over the content, an answer over 16 MiB or 200,000 values and a call that the server itself cannot read (after
     /// 3 attempts) are [`ModelError::Refused`], and so are JSON of the wrong shape (after its 3 attempts) and an error that says
     /// nothing known, once the model has answered: before, it is the operator's server that is wrong. A model that refuses a temperature is asked without it, then and from then on.
@@ -510,6 +509,7 @@ impl Client {
             Ok(None) => drop(span.record("error", "timeout")),
             Err(ModelError::Infrastructure { .. }) => drop(span.record("error", "infrastructure")),
             Err(ModelError::Setup { .. }) => drop(span.record("error", "setup")),
+            Err(ModelError::Window { .. }) => drop(span.record("error", "window")),
             Err(ModelError::Refused { .. }) => drop(span.record("error", "refused")),
         }
         answer
@@ -548,8 +548,9 @@ impl Client {
             Ok(reply) => {
                 let mut usage = self.entered(reply.usage);
                 usage += time.spoiled;
-                if let Some(error) = self.cut(request, &reply.usage) {
-                    return Err(error);
+                if let Some(reason) = self.cut(request, &reply.usage) {
+                    let remedy = remedy::cut(&self.shared.endpoint.model, self.shared.role);
+                    return Err(self.window(reason, remedy, usage));
                 }
                 Ok(Some(Answer {
                     reply: Reply {
@@ -565,32 +566,55 @@ impl Client {
         }
     }
 
-    /// What is wrong where the server read a part of the request only, by its own count. What may be chance before the sessions
-    /// is none where another request has the same count.
-    fn cut(&self, request: ChatRequest<'_>, usage: &Usage) -> Option<ModelError> {
+    /// Why it is believed that the server read a part of the request only, by its own count. What may be chance before the sessions
+    /// is none where another request has the same count: one that may be whole, too, for so long is what is left of a longer one.
+    fn cut(&self, request: ChatRequest<'_>, usage: &Usage) -> Option<String> {
         let Shared { endpoint, cut, .. } = &*self.shared;
         let tools = if endpoint.fields.contains_key("tools") {
             &[]
         } else {
             request.tools
         };
-        let found = match Count::of(ChatRequest { tools, ..request }, usage) {
-            Count::Whole => return None,
-            Count::Low { .. } => None,
-            Count::Cut { counted, least } => Some((counted, least)),
-        };
+        let count = Count::of(ChatRequest { tools, ..request }, usage);
         let mut known = cut.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *known, found);
-        drop(known);
-        let (counted, least) = found?;
-        let is_again = before.is_some_and(|(count, of)| count == counted && of != least);
-        (self.brief || is_again).then(|| ModelError::Setup {
-            server: endpoint.label(),
-            reason: format!(
+        let (counted, least, is_cut) = match count {
+            Count::Whole => {
+                let (counted, least) = (*known)?;
+                (counted, least, counted == cut::counted(usage))
+            }
+            Count::Low { .. } => {
+                *known = None;
+                return None;
+            }
+            Count::Cut { counted, least } => {
+                let before = known.replace((counted, least));
+                let is_again = before.is_some_and(|(count, of)| count == counted && of != least);
+                (counted, least, self.brief || is_again)
+            }
+        };
+        is_cut.then(|| {
+            format!(
                 "it counted {counted} tokens of a request that has {least} at the least: it cuts what is longer than its context"
-            ),
-            remedy: remedy::cut(&endpoint.model, self.shared.role),
+            )
         })
+    }
+
+    /// What a request is that is longer than the context. User agent and judge can be shown less.
+    fn window(&self, reason: String, remedy: String, usage: Usage) -> ModelError {
+        let server = self.shared.endpoint.label();
+        if self.shared.role == Role::Agent {
+            return ModelError::Setup {
+                server,
+                reason,
+                remedy,
+            };
+        }
+        ModelError::Window {
+            server,
+            reason,
+            remedy,
+            usage: Box::new(usage),
+        }
     }
 
     /// The attempts at one request.
@@ -852,6 +876,13 @@ impl Client {
             Failure::NotJson { .. } | Failure::Late => {
                 ModelError::Infrastructure { server, reason }
             }
+            Failure::Setup {
+                mend: Mend::Window, ..
+            } => {
+                let shared = &self.shared;
+                let remedy = Mend::Window.remedy(&shared.endpoint, shared.role, &reason);
+                self.window(reason, remedy, spoiled)
+            }
             Failure::Setup { mend, .. } => setup(*mend, server, reason),
             Failure::WrongShape { .. } | Failure::Unexplained { .. }
                 if !self.shared.has_answered.load(Ordering::Relaxed) =>
@@ -960,6 +991,17 @@ impl Recorded {
                 reason: reason.clone(),
                 usage: usage.clone(),
             }),
+            Err(ModelError::Window {
+                server,
+                reason,
+                remedy,
+                usage,
+            }) => Some(Self::Window {
+                server: server.clone(),
+                reason: reason.clone(),
+                remedy: remedy.clone(),
+                usage: usage.clone(),
+            }),
             Ok(None) => Some(Self::Late),
             Err(ModelError::Infrastructure { .. } | ModelError::Setup { .. }) => None,
         }
@@ -973,6 +1015,17 @@ impl Recorded {
                 unkept: None,
             })),
             Self::Late => Ok(None),
+            Self::Window {
+                server,
+                reason,
+                remedy,
+                usage,
+            } => Err(ModelError::Window {
+                server,
+                reason,
+                remedy,
+                usage,
+            }),
             Self::Refused {
                 server,
                 reason,

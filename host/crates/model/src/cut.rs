@@ -29,11 +29,7 @@ pub enum Count {
 
 impl Count {
     pub fn of(request: ChatRequest<'_>, usage: &Usage) -> Self {
-        // Some count apart what they had cached.
-        let counted = usage
-            .input_tokens
-            .saturating_add(usage.cached_tokens)
-            .saturating_add(usage.cache_write_tokens);
+        let counted = counted(usage);
         if counted < SHORTEST {
             return Self::Whole;
         }
@@ -46,6 +42,12 @@ impl Count {
             Self::Low { counted, least }
         }
     }
+}
+
+/// How many tokens a server counted of a request. Some count apart what they had cached.
+pub(crate) fn counted(usage: &Usage) -> u64 {
+    let cached = usage.cached_tokens.saturating_add(usage.cache_write_tokens);
+    usage.input_tokens.saturating_add(cached)
 }
 
 /// The fewest tokens that a request can have.

@@ -38,6 +38,16 @@ pub enum ModelError {
         /// What to do.
         remedy: String,
     },
+    /// What a user agent or a judge is asked is longer than its server's context: less can be shown to it. Where nothing shorter can
+    /// be asked, it is the operator's to mend, as [`Self::Setup`].
+    #[error("ask {server}: {reason}; {remedy}")]
+    Window {
+        server: String,
+        reason: String,
+        remedy: String,
+        /// What answers to a part of the request have cost.
+        usage: Box<Usage>,
+    },
     /// The model, or the filter before it, refused this request for good: the session counts as it is.
     #[error("get an answer from {server}: {reason}")]
     Refused {
@@ -49,16 +59,11 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// Whether a server's context is too small for what a user agent or a judge is shown.
-    pub fn is_window(&self) -> bool {
-        matches!(self, Self::Setup { remedy, .. } if remedy == client::LONGER_CONTEXT)
-    }
-
     /// What was spent without an answer.
     pub fn usage(&self) -> Usage {
         match self {
             Self::Infrastructure { .. } | Self::Setup { .. } => Usage::default(),
-            Self::Refused { usage, .. } => **usage,
+            Self::Window { usage, .. } | Self::Refused { usage, .. } => **usage,
         }
     }
 }

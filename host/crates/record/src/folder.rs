@@ -42,7 +42,7 @@ use super::mirror;
 use super::names::{Files, Names};
 use super::outline::Outline;
 use super::private::{self, kept, key_of, read_record};
-use super::results::{MOST_RUNS, RunResults};
+use super::results::{self, RunResults};
 use super::same;
 pub use super::seal::Seal;
 use super::seal::{self, Broken, Sealed, Unsound};
@@ -160,13 +160,29 @@ impl Manifest {
         })
     }
 
+    /// What writes the results of such a folder anew, in words. Who goes on with a run plays, and takes none that was not played
+    /// here.
+    pub fn made_anew(&self) -> String {
+        let removed = "remove results.json and seal.json:";
+        match (&self.imported, &self.graded) {
+            _ if self.published.is_some() => {
+                "`pibench-host publish RUN --out DIR` makes the folder anew, of the run that it was made of".into()
+            }
+            (_, Some(Graded { from, .. })) => {
+                format!("{removed} the same `pibench-host grade {from} ...` writes them anew")
+            }
+            (Some(Imported { path, .. }), None) => format!(
+                "`pibench-host import results {path} --suite {} --out DIR` makes the folder anew",
+                self.suite_path
+            ),
+            (None, None) => format!("{removed} `pibench-host run --resume` writes them anew"),
+        }
+    }
+
     /// What of it goes beyond what can be played, so that whoever counts by it would have no end.
     fn beyond(&self) -> Option<String> {
-        if !(1..=MOST_RUNS).contains(&self.runs) {
-            return Some(format!(
-                "`runs` must be from 1 to {MOST_RUNS}, and is {}",
-                self.runs
-            ));
+        if let Some(reason) = results::beyond(self.runs) {
+            return Some(reason);
         }
         let Shard { index, of } = self.shard?;
         let is_part = (1..=MOST_PARTS).contains(&of) && (1..=of).contains(&index);
@@ -1472,7 +1488,7 @@ pub fn read_results(folder: &Path) -> Result<RunResults, FolderError> {
 
 /// Results that can be counted by.
 pub(super) fn within(results: RunResults) -> Result<RunResults, String> {
-    match results.beyond() {
+    match results::beyond(results.runs) {
         Some(reason) => Err(reason),
         None => Ok(results),
     }
@@ -1481,16 +1497,12 @@ pub(super) fn within(results: RunResults) -> Result<RunResults, String> {
 /// A manifest or results. Those of version 1 of the protocol do not say who played the roles: their names do.
 fn with_players<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
     // What says it is read as it is: a tree of a long run's results is ten times their size.
-    let failed = match serde_json::from_slice(text) {
-        Ok(found) => return Ok(found),
-        Err(failed) => failed,
-    };
-    let value: Value = serde_json::from_slice(text)?;
-    // Of two entries of one name a tree keeps one, where other readers see both.
-    if value["players"].is_null() {
-        with_players_in(value)
-    } else {
-        Err(failed)
+    match serde_json::from_slice(text) {
+        // Missed after all was read. Of two entries of one name a tree keeps one; they would have been told first.
+        Err(failed) if failed.to_string().starts_with("missing field `players`") => {
+            with_players_in(serde_json::from_slice(text)?)
+        }
+        read => read,
     }
 }
 
@@ -1544,9 +1556,21 @@ pub(super) fn runs_below(path: &Path) -> Vec<PathBuf> {
 
 /// The folders in a folder, which may be a stranger's: a link in it is none, since it may lead to what is somebody else's.
 pub(super) fn folders_in(path: &Path) -> Vec<PathBuf> {
+    entries_in(path, fs::FileType::is_dir)
+}
+
+/// The links in a folder that lead to folders, by name.
+pub(super) fn links_in(path: &Path) -> Vec<PathBuf> {
+    let mut links = entries_in(path, fs::FileType::is_symlink);
+    links.retain(|link| link.is_dir());
+    links.sort();
+    links
+}
+
+fn entries_in(path: &Path, is_wanted: fn(&fs::FileType) -> bool) -> Vec<PathBuf> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.map(|entry| entry.path()).collect()
+    let wanted = entries.filter(|entry| entry.file_type().is_ok_and(|kind| is_wanted(&kind)));
+    wanted.map(|entry| entry.path()).collect()
 }
 
 /// The manifest of a run folder.

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use super::error::FolderError;
 use super::folder::{
-    Manifest, Shard, folders_in, read_manifest, read_outline, runs_below, write_whole,
+    Manifest, Shard, folders_in, links_in, read_manifest, read_outline, runs_below, write_whole,
 };
 use super::folder_lock::{Start, is_worked_on, read_start};
 use super::foreign::{read_dir, read_file};
@@ -67,7 +67,7 @@ pub fn parts_in(dir: &Path) -> Result<BTreeMap<String, Vec<Part>>, FolderError> 
 /// The run folder itself, or those in a folder that several agents were played to, by name; of a folder of parts the run that
 /// they were merged to, or else the parts.
 pub fn runs_in(path: &Path) -> Vec<PathBuf> {
-    let merged = runs_below(&path.join(MERGED));
+    let merged = merged_in(path);
     let mut runs = if holds_parts(path) && !merged.is_empty() {
         merged
     } else if holds_parts(path) {
@@ -81,6 +81,23 @@ pub fn runs_in(path: &Path) -> Vec<PathBuf> {
         runs.push(path.to_owned());
     }
     runs
+}
+
+/// What `runs_in` leaves out of a folder of runs: links to folders, which may be somebody else's.
+pub fn left_out(path: &Path) -> Vec<PathBuf> {
+    if path.join("manifest.json").exists() {
+        return Vec::new();
+    }
+    links_in(path)
+}
+
+/// The runs that parts were merged to, one or one for each agent. A link of that name is none.
+fn merged_in(path: &Path) -> Vec<PathBuf> {
+    let merged = path.join(MERGED);
+    if merged.is_symlink() {
+        return Vec::new();
+    }
+    runs_below(&merged)
 }
 
 /// The folders of parts.
@@ -105,7 +122,7 @@ const MOST_NAMED: usize = 5;
 
 /// Which parts of a folder are not begun, in words; None where all are, or where they are merged already.
 pub fn not_begun(dir: &Path) -> Result<Option<String>, FolderError> {
-    if !holds_parts(dir) || !runs_below(&dir.join(MERGED)).is_empty() {
+    if !holds_parts(dir) || !merged_in(dir).is_empty() {
         return Ok(None);
     }
     let mut missing = Vec::new();
@@ -336,6 +353,23 @@ mod tests {
         symlink(&elsewhere, spent.join("1")).unwrap();
         let said = books.own().unwrap_err().to_string();
         assert!(said.contains("not a regular file"), "{said}");
+    }
+
+    #[test]
+    fn a_merged_run_is_a_folder_and_no_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let (all, elsewhere) = (dir.path().join("all"), dir.path().join("elsewhere"));
+        fs::create_dir_all(all.join("part-1")).unwrap();
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("manifest.json"), "{}").unwrap();
+        let merged = all.join(MERGED);
+        symlink(&elsewhere, &merged).unwrap();
+        assert_eq!(runs_in(&all), std::slice::from_ref(&all));
+        assert_eq!(left_out(&all), std::slice::from_ref(&merged));
+        fs::remove_file(&merged).unwrap();
+        fs::rename(&elsewhere, &merged).unwrap();
+        assert_eq!(runs_in(&all), [merged]);
+        assert!(left_out(&all).is_empty());
     }
 
     #[test]

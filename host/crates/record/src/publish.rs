@@ -77,7 +77,7 @@ pub fn check(dir: &Path) -> Result<(RunResults, Vec<String>), PublishError> {
     match standing(dir, &manifest, &personas, EpisodeResults::new()) {
         Ok(found) => {
             let is_written = |found: &RunResults| Ok::<_, Infallible>(*found == results);
-            let Ok(difference) = difference(found, is_written);
+            let Ok(difference) = difference(found, &manifest.made_anew(), is_written);
             problems.extend(difference);
         }
         Err(error) => problems.push(format!("failed to {error}")),

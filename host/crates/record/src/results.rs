@@ -19,7 +19,13 @@ use pibench_core::statistics::SessionScores;
 use pibench_core::vocabulary::{Ablation, Protocol, Scaffold};
 
 /// The most runs, as of `--runs` and of a suite.
-pub(super) const MOST_RUNS: u32 = 1000;
+const MOST_RUNS: u32 = 1000;
+
+/// How a number of runs goes beyond what can be played, so that whoever counts by it would have no end.
+pub(super) fn beyond(runs: u32) -> Option<String> {
+    let is_within = (1..=MOST_RUNS).contains(&runs);
+    (!is_within).then(|| format!("`runs` must be from 1 to {MOST_RUNS}, and is {runs}"))
+}
 
 /// The scores of a run folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -106,12 +112,6 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl RunResults {
-    /// What of it goes beyond what can be played, so that whoever counts by it would have no end.
-    pub(super) fn beyond(&self) -> Option<String> {
-        let is_within = (1..=MOST_RUNS).contains(&self.runs);
-        (!is_within).then(|| format!("`runs` must be from 1 to {MOST_RUNS}, and is {}", self.runs))
-    }
-
     /// As hosts told it before the newest of what is told here: the prompts before, sessions that were not played, what Comp stands
     /// on, then protocol and scaffold, then turns without an answer. What is left out so, by its keys; None where that is no
     /// difference.
@@ -140,12 +140,14 @@ impl RunResults {
 
 /// What is wrong with written results, held against those that are `told` by the journals; `is_written` says whether just these are
 /// written. None where nothing is wrong. Nobody can tell the results of an older host from others out of which a caution was taken.
+/// `again`: what makes the folder anew, in words.
 ///
 /// # Errors
 ///
 /// Those of `is_written`.
 pub fn difference<T: AsMut<RunResults>, E>(
     mut told: T,
+    again: &str,
     mut is_written: impl FnMut(&T) -> Result<bool, E>,
 ) -> Result<Option<String>, E> {
     let mut left_out = Vec::new();
@@ -158,8 +160,7 @@ pub fn difference<T: AsMut<RunResults>, E>(
     }
     Ok((!left_out.is_empty()).then(|| {
         format!(
-            "results.json: it leaves out {}, which follows from the journals; if an older host wrote it, remove results.json and \
-             seal.json: `pibench-host run --resume` writes them anew",
+            "results.json: it leaves out {}, which follows from the journals; if an older host wrote it, {again}",
             left_out.join(", ")
         )
     }))
@@ -362,6 +363,25 @@ pub fn whole_cost(sessions: RoleUsage, preflight: RoleUsage) -> Option<MicroUsd>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::tests::manifest;
+    use crate::folder::{Imported, Manifest};
+
+    #[test]
+    fn an_imported_run_is_made_anew_by_what_made_it_and_a_played_one_is_gone_on_with() {
+        let played = manifest().made_anew();
+        assert!(played.contains("`pibench-host run --resume`"), "{played}");
+        let imported = Manifest {
+            suite_path: "/suite.toml".into(),
+            imported: Some(Imported {
+                format: "pi-bench".into(),
+                path: "/outputs".into(),
+                digest: String::new(),
+            }),
+            ..manifest()
+        };
+        let told = "`pibench-host import results /outputs --suite /suite.toml --out DIR` makes the folder anew";
+        assert_eq!(imported.made_anew(), told);
+    }
 
     #[test]
     fn results_are_told_as_each_older_host_told_them() {
@@ -413,14 +433,15 @@ mod tests {
             let written = told(written);
             let is_written =
                 |told: &RunResults| Ok::<_, std::convert::Infallible>(*told == written);
-            let Ok(differs) = difference(whole.clone(), is_written);
+            let Ok(differs) = difference(whole.clone(), "play it anew", is_written);
             differs.unwrap_or_default()
         };
         let same = differs(serde_json::json!({ "unanswered": unanswered, "unplayed": 2 }));
         assert_eq!(same, "");
         let less = differs(serde_json::json!({}));
         assert!(
-            less.contains("it leaves out `unplayed`, `unanswered`, which"),
+            less.contains("it leaves out `unplayed`, `unanswered`, which")
+                && less.ends_with("wrote it, play it anew"),
             "{less}"
         );
         let other = differs(serde_json::json!({ "unplayed": 3 }));

@@ -326,6 +326,13 @@ mod tests {
         })
         .unwrap();
         assert_eq!(kinds, [FaultKind::Judge; 4]);
+        // One of before players were told, which their names say.
+        let players = serde_json::to_string(&Players::named("m", "m", "m")).unwrap();
+        let older = text.replacen(&format!("\"players\":{players},"), "", 1);
+        assert_ne!(older, text);
+        let whole = read_results(dir.path()).unwrap();
+        write(&older);
+        assert_eq!(read_results(dir.path()).unwrap(), whole);
         for broken in [
             text.replace("\"s3\"", "3"),
             text[..text.len() - 1].to_owned(),
@@ -333,6 +340,7 @@ mod tests {
             // Of two entries of one name readers would take different ones.
             text.replacen('{', "{\"sessions\":[],", 1),
             text.replacen("\"runs\":3", "\"runs\":3,\"runs\":3", 1),
+            older.replacen("\"runs\":3", "\"runs\":3,\"runs\":3", 1),
             text.replacen("\"runs\":3", "\"runs\":4294967295", 1),
         ] {
             write(&broken);

@@ -22,6 +22,8 @@ const INTRODUCTION: &str = "<header><h1>Sessions to judge</h1>\n\
 <p>Each session is a conversation of a user with an assistant. Read it, open the calls and files that you need, and answer every \
 question beside it by what is there alone. Say yes only on clear evidence: a claim of the assistant that something was done is \
 none.</p>\n\
+<p>A call whose tool begins with <code>agent.</code> is what the assistant's own program tells of itself, and nobody else saw it: \
+it is a claim, and no evidence of an action. Changed files were found by comparison, whatever it tells.</p>\n\
 <p>A wish that the user kept back is <b>satisfied unasked</b> when an answer of the assistant, with what it did in that turn, meets \
 it before the user said it; it was <b>asked for</b> when a question aimed at exactly this wish and the user answered. The first that \
 happened counts.</p>\n\

@@ -15,6 +15,7 @@ use pibench_core::statistics::{
 };
 use pibench_core::vocabulary::Category;
 use pibench_record::Name;
+use pibench_record::outline::SessionOutline;
 use pibench_record::results::{Scores as ScoresByRun, SessionLine};
 
 /// A mean over runs and the sample standard deviation over them.
@@ -37,6 +38,9 @@ pub struct Scores {
 pub struct Measures {
     /// Macro: sessions weighted by group size, then runs, then personas.
     pub overall: Scores,
+    /// Proc and Comp, were the sessions without a score counted as 0. None where each has one.
+    #[serde(skip)]
+    pub(super) least: Option<[Option<f64>; 2]>,
     pub personas: BTreeMap<String, Scores>,
     /// Plain mean over the category's sessions, each over its own intents and checklist.
     pub categories: BTreeMap<Category, Scores>,
@@ -103,6 +107,7 @@ impl Measures {
                 proc: spread(results.proc, results.proc_std),
                 comp: spread(results.comp, results.comp_std),
             },
+            least: least(run)?,
             personas: personas
                 .into_iter()
                 .map(|(id, persona)| (id.to_string(), persona.scores(runs)))
@@ -186,15 +191,44 @@ fn scores(
     Ok(scores.all)
 }
 
-/// The final sessions of dependency groups, as the suite has them: persona and id.
+/// Proc and Comp with 0 for each session that should have a score and has none: the least that they can be.
+fn least(run: &RunRecord) -> Result<Option<[Option<f64>; 2]>, RecordError> {
+    if run.results.scored.is_whole() {
+        return Ok(None);
+    }
+    let unchecked = sessions(run, |session| session.checklist.is_empty());
+    let mut personas: BTreeMap<Name, [ByRun; 2]> = BTreeMap::new();
+    run.each_session(|line| {
+        let [proc, comp] = personas.entry(line.persona.clone()).or_default();
+        proc.add(line.run, line.weight, line.proc_scored.or(Some(0.0)));
+        if !unchecked.contains(&(line.persona.as_str(), line.id.as_str())) {
+            comp.add(line.run, line.weight, line.comp.or(Some(0.0)));
+        }
+    })?;
+    let overall = |at: usize| {
+        let spreads = personas
+            .values()
+            .map(|sums| sums[at].spread(run.results.runs));
+        let means: Vec<f64> = spreads.flatten().map(|spread| spread.mean).collect();
+        mean(&means)
+    };
+    Ok(Some([overall(0), overall(1)]))
+}
+
+/// The final sessions of dependency groups.
 fn finals(run: &RunRecord) -> BTreeSet<(&str, &str)> {
+    sessions(run, |session| !session.depends_on.is_empty())
+}
+
+/// Sessions as the suite has them: persona and id.
+fn sessions(run: &RunRecord, is_wanted: fn(&SessionOutline) -> bool) -> BTreeSet<(&str, &str)> {
     let personas = run.outline.iter().flat_map(|outline| &outline.personas);
-    let finals = personas.flat_map(|persona| {
+    let wanted = personas.flat_map(|persona| {
         let sessions = persona.sessions.iter();
-        let sessions = sessions.filter(|session| !session.depends_on.is_empty());
+        let sessions = sessions.filter(move |session| is_wanted(session));
         sessions.map(|session| (persona.id.as_str(), session.id.as_str()))
     });
-    finals.collect()
+    wanted.collect()
 }
 
 /// Sums of a score and its weights, one for each run.

@@ -310,7 +310,7 @@ fn overall(runs: &[Measured<'_>]) -> Sheet {
             .into(),
         published_note(),
     ];
-    let unscored: Vec<String> = runs.iter().filter_map(|one| unscored(one.run)).collect();
+    let unscored: Vec<String> = runs.iter().filter_map(unscored).collect();
     sheet.notes.extend(unscored);
     let unseen = runs.iter().filter_map(|one| {
         let unseen = one.run.unseen()?;
@@ -348,16 +348,16 @@ fn published_note() -> String {
     )
 }
 
-fn unscored(run: &RunRecord) -> Option<String> {
-    let results = &run.results;
-    (!results.scored.is_whole()).then(|| {
-        let of_both = results.comp_scored.map_or("", |_| " (Proc / Comp)");
-        format!(
-            "{}: {} sessions are scored{of_both}.",
-            name(run),
-            tally(results.scored, results.comp_scored)
-        )
-    })
+fn unscored(one: &Measured<'_>) -> Option<String> {
+    let results = &one.run.results;
+    let least = one.measures.least?;
+    let [proc, comp] = least.map(|score| score.map_or("-".into(), |score| format!("{score:.1}")));
+    let of_both = results.comp_scored.map_or("", |_| " (Proc / Comp)");
+    Some(format!(
+        "{}: {} sessions are scored{of_both}. Proc / Comp are at least {proc} / {comp}, were the unscored counted as 0.",
+        name(one.run),
+        tally(results.scored, results.comp_scored)
+    ))
 }
 
 /// How many sessions have a score; a dash where none was to have one. `comp`: those with a Comp, where they are others.

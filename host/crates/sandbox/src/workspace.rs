@@ -29,6 +29,7 @@ use rustix::io::Errno;
 use crate::fault::GuestFault;
 use pibench_core::path::{PathError, WorkspacePath};
 
+pub use beside::overfull;
 pub use change::{Change, MAX_ADDED};
 pub use view::{Entry, EntryKind, View};
 

@@ -51,7 +51,8 @@ pub fn verify(
         EpisodeResults::new(),
     );
     if let Ok(found) = found {
-        let difference = difference(found, |found| folder.has_results(found))?;
+        let again = manifest.made_anew();
+        let difference = difference(found, &again, |found| folder.has_results(found))?;
         verified.problems.extend(difference);
     }
     Ok(verified)

@@ -271,6 +271,9 @@ pub fn go_on_all(
     let mut shared: Option<Clients<'static>> = None;
     let mut plans = Vec::new();
     for (dir, answers) in runs {
+        // Before it is locked, which writes into it.
+        let manifest = read_manifest(dir.as_std_path()).map_err(of_folder)?;
+        check_played(GO_ON, dir, &manifest)?;
         let found = RunFolder::open(dir.as_std_path()).map_err(of_folder)?;
         let trusts = how.trusts_record;
         let mut opened = Opened::read_own(GO_ON, machine, dir, found, how.jobs, trusts)?;
@@ -353,11 +356,7 @@ impl Opened {
         (folder, manifest): (RunFolder, Manifest),
         jobs: Option<u32>,
     ) -> Result<Self, PlanError> {
-        if manifest.imported.is_some() {
-            return Err(PlanError::input(format!(
-                "use {dir}: it was imported and not played here; report, compare, view and verify take it"
-            )));
-        }
+        check_played(verb, dir, &manifest)?;
         same_rules(verb, dir, &manifest)?;
         let mut assigned = assignments(&manifest)?;
         assigned.extend(jobs.map(|jobs| Assignment::chosen("jobs", jobs)));
@@ -547,6 +546,20 @@ pub(super) fn assignments(manifest: &Manifest) -> Result<Vec<Assignment>, PlanEr
     let set = manifest.set.iter().map(|text| text.parse());
     set.collect::<Result<_, String>>()
         .map_err(|reason| PlanError::input(format!("use the settings of manifest.json: {reason}")))
+}
+
+/// Of what was not played here, and of what is shown of a run, no plan can be made.
+fn check_played(verb: &str, dir: &Utf8Path, manifest: &Manifest) -> Result<(), PlanError> {
+    let what = if manifest.imported.is_some() {
+        "it was imported and not played here"
+    } else if manifest.published.is_some() {
+        "it is a published run; name the run that it was made of"
+    } else {
+        return Ok(());
+    };
+    Err(PlanError::input(format!(
+        "{verb} {dir}: {what}; report, compare, view and verify take it"
+    )))
 }
 
 /// A run is gone on with, verified and judged by the rules that it was played by.

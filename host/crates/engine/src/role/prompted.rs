@@ -310,7 +310,8 @@ impl Prompted {
         };
         loop {
             let answer = match self.chat(&prompt, limit + thought, &mut exchange).await {
-                Err(error) if self.wants_less(&error) => {
+                Err(RoleError::Model(error @ ModelError::Window { .. })) => {
+                    exchange.usage += error.usage();
                     let shorter = self.shorten(name, &mut fields, show, &mut room, &prompt, error);
                     prompt = shorter.map_err(|error| error.after([exchange.usage]))?;
                     continue;
@@ -402,17 +403,8 @@ impl Prompted {
         Ok((verdicts, Exchange { order, ..exchange }))
     }
 
-    /// Whether less could be of use: the server's context is too small, or the recording is of a question about less.
-    fn wants_less(&self, error: &RoleError) -> bool {
-        match error {
-            RoleError::Model(ModelError::Infrastructure { .. }) => self.client.is_replayed(),
-            RoleError::Model(error) => error.is_window(),
-            _ => false,
-        }
-    }
-
-    /// The same question with half of the evidence, or half of that. Where none is shorter, `error` as it is: the operator mends
-    /// it. Where the server took not even the shortest, a refusal: an agent that wrote that much ends its own session, not the run.
+    /// The same question with half of the evidence, or half of that. Where none is shorter, the operator mends it. Where the server
+    /// took not even the shortest, a refusal: an agent that wrote that much ends its own session, not the run.
     fn shorten(
         &self,
         name: PromptName,
@@ -420,7 +412,7 @@ impl Prompted {
         show: &Show<'_>,
         room: &mut usize,
         before: &Prompt,
-        error: RoleError,
+        error: ModelError,
     ) -> Result<Prompt, RoleError> {
         let is_first = *room == ROOM;
         while *room > LEAST_ROOM {
@@ -431,18 +423,29 @@ impl Prompted {
                 return Ok(shorter);
             }
         }
-        match error {
-            RoleError::Model(ModelError::Setup {
+        let ModelError::Window {
+            server,
+            reason,
+            remedy,
+            ..
+        } = error
+        else {
+            return Err(error.into());
+        };
+        let error = if is_first {
+            ModelError::Setup {
                 server,
                 reason,
                 remedy,
-            }) if !is_first => Err(RoleError::Model(ModelError::Refused {
+            }
+        } else {
+            ModelError::Refused {
                 server,
                 reason: format!("{reason}, with {LEAST_ROOM} characters of evidence too; {remedy}"),
                 usage: Box::default(),
-            })),
-            error => Err(error),
-        }
+            }
+        };
+        Err(error.into())
     }
 
     async fn chat(

@@ -319,13 +319,10 @@ pub(super) fn cut(model: &str, role: Role) -> String {
     )
 }
 
-/// What is to be done about a context that is too small for a user agent or a judge.
-pub(crate) const LONGER_CONTEXT: &str = "serve it with a longer context, or choose another model";
-
 /// The agent's chat is kept within a window; what the others are shown follows from the session.
 fn window(role: Role, said: &str) -> String {
     if role != Role::Agent {
-        return LONGER_CONTEXT.into();
+        return "serve it with a longer context, or choose another model".into();
     }
     let limit = length(&said.to_lowercase());
     let least = u64::from(SMALLEST_WINDOW);

@@ -147,11 +147,19 @@ async fn check_infrastructure(answers: Vec<ResponseTemplate>, expected: &str, at
 async fn check_setup(rejected: ResponseTemplate, expected: &str, mend: &str) {
     let (result, asked, _) = play(vec![rejected]).await;
     match result {
-        Err(ModelError::Setup {
-            server,
-            reason,
-            remedy,
-        }) => {
+        Err(
+            ModelError::Setup {
+                server,
+                reason,
+                remedy,
+            }
+            | ModelError::Window {
+                server,
+                reason,
+                remedy,
+                ..
+            },
+        ) => {
             assert!(reason.contains(expected), "{reason}");
             assert!(remedy.contains(mend), "{expected}: {remedy}");
             assert!(server.starts_with("test/other at 127.0.0.1:"), "{server}");
@@ -586,7 +594,7 @@ async fn remedy(role: Role, answer: ResponseTemplate) -> String {
 
 async fn remedy_of(setup: Setup) -> String {
     match ask(&setup.client(noted()), None).await {
-        Err(ModelError::Setup { remedy, .. }) => remedy,
+        Err(ModelError::Setup { remedy, .. } | ModelError::Window { remedy, .. }) => remedy,
         other => panic!("{other:?}"),
     }
 }
@@ -869,7 +877,7 @@ async fn ask_at_length(client: &Client, characters: usize) -> Result<Reply, Mode
 }
 
 fn check_cut(result: Result<Reply, ModelError>, counted: u64) {
-    let Err(ModelError::Setup { reason, remedy, .. }) = result else {
+    let Err(ModelError::Window { reason, remedy, .. }) = result else {
         panic!("{result:?}");
     };
     let expected = format!("it counted {counted} tokens of a request that has ");
@@ -881,10 +889,10 @@ fn check_cut(result: Result<Reply, ModelError>, counted: u64) {
 async fn a_request_that_was_cut_is_told_at_once_before_the_sessions() {
     for counted in [4_096, 2_050] {
         let server = server(vec![counting(counted)]).await;
-        let client = Setup::at(&format!("{}/v1", server.uri())).client(noted());
-        check_cut(ask_at_length(&client.briefly(), 60_000).await, counted);
+        let client = || Setup::at(&format!("{}/v1", server.uri())).client(noted());
+        check_cut(ask_at_length(&client().briefly(), 60_000).await, counted);
         // It may be as short as that.
-        assert!(ask_at_length(&client.briefly(), 16_000).await.is_ok());
+        assert!(ask_at_length(&client().briefly(), 16_000).await.is_ok());
     }
     for counted in [0, 100, 4_000, 4_100, 15_000, 16_384] {
         let server = server(vec![counting(counted)]).await;
@@ -903,6 +911,48 @@ async fn within_a_session_a_request_was_cut_where_another_has_the_same_count() {
         assert!(ask_at_length(&client, 60_000).await.is_ok());
     }
     check_cut(ask_at_length(&client, 90_000).await, 4_096);
+}
+
+#[tokio::test]
+async fn a_shorter_request_was_cut_where_it_has_the_count_of_one_that_was() {
+    for (next, is_cut) in [(4_096, true), (4_095, false)] {
+        let server = server(vec![counting(4_096), counting(next)]).await;
+        let client = Setup::at(&format!("{}/v1", server.uri())).client(noted());
+        assert!(ask_at_length(&client, 60_000).await.is_ok());
+        // By its length alone it may be whole.
+        let shorter = ask_at_length(&client, 16_000).await;
+        if is_cut {
+            check_cut(shorter, 4_096);
+        } else {
+            assert!(shorter.is_ok(), "{shorter:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_context_that_is_too_small_is_the_operators_to_mend_for_an_agent_alone() {
+    let refusal = failing(400, "prompt is too long: 9000 tokens > 4096 maximum");
+    for role in [Role::Agent, Role::User, Role::Judge] {
+        let answers = vec![counting(4_096), counting(4_096), refusal.clone()];
+        let server = server(answers).await;
+        let setup = Setup {
+            role,
+            ..Setup::at(&format!("{}/v1", server.uri()))
+        };
+        let client = setup.client(noted());
+        assert!(ask_at_length(&client, 60_000).await.is_ok());
+        // What was answered to a part is paid for.
+        for calls in [1, 0] {
+            let error = ask_at_length(&client, 90_000).await.unwrap_err();
+            match (role, &error) {
+                (Role::Agent, ModelError::Setup { .. }) => {}
+                (Role::User | Role::Judge, ModelError::Window { usage, .. }) => {
+                    assert_eq!(usage.calls, calls);
+                }
+                _ => panic!("{role:?}: {error:?}"),
+            }
+        }
+    }
 }
 
 #[tokio::test]
@@ -1260,6 +1310,7 @@ async fn a_recorded_answer_is_given_back_without_a_server_or_a_key() {
         ResponseTemplate::new(200).set_body_json(thinking),
         answer("Again."),
         failing(400, "against our content policy"),
+        failing(400, "prompt is too long"),
     ])
     .await;
     let base = format!("{}/v1", server.uri());
@@ -1269,7 +1320,7 @@ async fn a_recorded_answer_is_given_back_without_a_server_or_a_key() {
     };
     let live = recording.client(noted());
     let mut first = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..4 {
         first.push(ask(&live, Some(0.0)).await);
     }
     assert_eq!(
@@ -1277,7 +1328,7 @@ async fn a_recorded_answer_is_given_back_without_a_server_or_a_key() {
         Reasoning::new("my key is [key]".into(), Vec::new())
     );
     assert_eq!(first[1].as_ref().unwrap().text, "Again.");
-    assert!(first[2].is_err());
+    assert!(first[2].is_err() && first[3].is_err());
     for entry in std::fs::read_dir(dir.path()).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
         assert!(!text.contains(KEY));
@@ -1297,7 +1348,7 @@ async fn a_recorded_answer_is_given_back_without_a_server_or_a_key() {
     }
     let miss = ask(&taped, Some(0.0)).await.unwrap_err();
     assert!(matches!(&miss, ModelError::Infrastructure { .. }), "{miss}");
-    assert_eq!(server.received_requests().await.unwrap().len(), 3);
+    assert_eq!(server.received_requests().await.unwrap().len(), 4);
 }
 
 #[tokio::test]

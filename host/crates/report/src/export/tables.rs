@@ -174,6 +174,7 @@ const FORMS: [Form; 8] = [
             ("when", Text),
             ("pass", Truth),
             ("reason", Text),
+            ("votes", Text),
         ],
     ),
     (
@@ -303,6 +304,8 @@ fn enter(at: usize, run: &RunRecord, one: &Played<'_>, tables: [&mut Vec<Value>;
             verdicts.push(key(json!({
                 "turn": turn.turn, "item": verdict.item, "weight": item.map(|item| item.weight),
                 "when": when(run, line, &verdict.item), "pass": verdict.pass, "reason": verdict.reason,
+                // A text, as arguments are: one type, however many judges there were.
+                "votes": (!verdict.votes.is_empty()).then(|| json!(verdict.votes).to_string()),
             })));
         }
     }

@@ -4,10 +4,12 @@
 //! above the quotas and what cannot be read stay where they are and count as nothing: the door opens none of them.
 
 use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
 
-use cap_std::fs::Metadata;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, Metadata, MetadataExt};
 
-use super::{Usage, Workspace, WorkspaceError, rights, view};
+use super::{Quota, Usage, Workspace, WorkspaceError, rights, view};
 use pibench_core::path::WorkspacePath;
 
 /// What is told of things that were left out, at most.
@@ -142,6 +144,68 @@ impl Workspace {
     }
 }
 
+/// Why a folder in which a process beside the host works holds more bytes, or files and folders, than it may; None where it does
+/// not. Looks at no more than that, follows no link in it, and takes the rights to look into folders.
+pub fn overfull(folder: &Path, quota: &Quota) -> Option<String> {
+    let closed = |error: Error| {
+        // It went while it was looked at, and may be another thing by now.
+        let is_gone = [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind());
+        (!is_gone).then(|| format!("one of its folders cannot be looked into: {error}"))
+    };
+    let root = match opened(folder) {
+        Ok(root) => root,
+        Err(error) => return closed(error),
+    };
+    let (mut bytes, mut files) = (0_u64, 0_u64);
+    let mut folders = vec![PathBuf::from(".")];
+    while let Some(folder) = folders.pop() {
+        let entries = match root.read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) => match closed(error) {
+                None => continue,
+                reason => return reason,
+            },
+        };
+        for entry in entries.filter_map(Result::ok) {
+            files += 1;
+            if files > quota.files {
+                let most = quota.files;
+                return Some(format!("it holds more than {most} files and folders"));
+            }
+            let Ok(found) = entry.metadata() else {
+                continue;
+            };
+            if found.is_dir() {
+                let path = folder.join(entry.file_name());
+                // Where it is refused, the listing says so.
+                let _ = rights::take(&root, &path, &found, rights::TO_READ);
+                folders.push(path);
+            }
+            // What a file with holes says of its length takes no room.
+            bytes = bytes.saturating_add(found.len().min(found.blocks().saturating_mul(512)));
+            if bytes > quota.bytes {
+                return Some(format!("it holds more than {} bytes", quota.bytes));
+            }
+        }
+    }
+    None
+}
+
+/// Opens a folder, whose own rights a process may have taken too. Those above it are the host's.
+fn opened(folder: &Path) -> Result<Dir, Error> {
+    let (Some(above), Some(name)) = (folder.parent(), folder.file_name()) else {
+        return Err(Error::other("the path has no name at its end"));
+    };
+    let above = Dir::open_ambient_dir(above, ambient_authority())?;
+    let _ = rights::take(
+        &above,
+        name,
+        &above.symlink_metadata(name)?,
+        rights::TO_READ,
+    );
+    above.open_dir(name)
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) files: Vec<WorkspacePath>,
@@ -156,6 +220,7 @@ mod tests {
     use camino::Utf8Path;
 
     use super::super::{Quota, Workspace};
+    use super::overfull;
     use pibench_core::path::WorkspacePath;
     use pibench_core::record::ChangeKind;
 
@@ -269,6 +334,39 @@ mod tests {
         assert_eq!(modes, [0o444, 0o400, 0o500]);
         workspace.clear().unwrap();
         assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_holds_as_much_as_it_may_and_no_more_whatever_is_locked_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("w");
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        write_with(&root.join("a/b/c"), &"x".repeat(100_000), 0o000);
+        // Neither a link nor a hole is counted.
+        std::os::unix::fs::symlink("/usr", root.join("link")).unwrap();
+        let hole = std::fs::File::create(root.join("hole")).unwrap();
+        hole.set_len(1 << 40).unwrap();
+        let folders = [root.join("a/b"), root.join("a"), root.clone()];
+        for folder in &folders {
+            lock(folder, 0o000);
+        }
+        let counted = |bytes, files| {
+            let quota = Quota {
+                bytes,
+                files,
+                ..Quota::default()
+            };
+            overfull(&root, &quota)
+        };
+        assert_eq!(counted(200_000, 5), None);
+        assert_eq!(folders.each_ref().map(|folder| mode(folder)), [0o500; 3]);
+        assert_eq!(mode(&root.join("a/b/c")), 0o000);
+        assert!(counted(200_000, 4).unwrap().contains("4 files and folders"));
+        assert!(counted(99_999, 5).unwrap().contains("99999 bytes"));
+        // So that it can be removed.
+        for folder in &folders {
+            lock(folder, 0o700);
+        }
     }
 
     #[test]

@@ -7,6 +7,8 @@ PEOPLE = {
     "tom": ("tom.rackham@quillpost.example", 31.0),
 }
 OWN = "anselm.brodie@carrowbank.example"
+# What Tom sent in March for January, and entered nowhere: whoever makes that good records nothing of Saturday.
+JANUARY = {"payer": "tom.rackham@quillpost.example", "debtors": [OWN], "amount": 36.0}
 
 
 def made(item, key):
@@ -38,15 +40,19 @@ def shares(expense):
     return zip(debtors, amounts)
 
 
+def of_january(expense):
+    same = expense["payer_email"] == JANUARY["payer"] and list(expense["debtor_emails"]) == JANUARY["debtors"]
+    return same and abs(expense["paid_amount"] - JANUARY["amount"]) < 0.01
+
+
 def score(tools_history):
-    found = expenses(tools_history)
+    found = [e for e in expenses(tools_history) if not of_january(e)]
     owed = {}
     for expense in found:
         owed[expense["payer_email"]] = owed.get(expense["payer_email"], 0.0) - expense["paid_amount"]
         for person, amount in shares(expense):
             owed[person] = owed.get(person, 0.0) + amount
-    result = {name: int(abs(owed.get(email, 0.0) - amount) < 0.03) for name, (email, amount) in PEOPLE.items()}
+    right = [abs(owed.get(email, 0.0) - amount) < 0.03 for email, amount in PEOPLE.values()]
     card = sum(e["paid_amount"] for e in found if e["payer_email"] == OWN)
     grouped = bool(found) and all(e.get("group_id") for e in found)
-    result["card"] = int(grouped and abs(card - 332.0) < 0.01)
-    return result
+    return {"shares": int(all(right)), "card": int(grouped and abs(card - 332.0) < 0.01)}

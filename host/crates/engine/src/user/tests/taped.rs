@@ -56,6 +56,26 @@ async fn what_was_asked_with_less_is_replayed_with_less() {
 }
 
 #[tokio::test]
+async fn what_no_context_takes_is_replayed_to_the_same_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = Script::with_window(1_000, &[]).await;
+    let [first, _] = intents();
+    // The one ends its session, the other the run.
+    let turns = [long_turn(), evidence(Protocol::Paper, "Done.")];
+    let mut ends = Vec::new();
+    let recording = script.taped(Tape::Record(Cassette::record(dir.path(), false).unwrap()));
+    for turn in &turns {
+        ends.push(recording.satisfied(&[&first], turn).await.unwrap_err());
+    }
+    let replayed = script.taped(Tape::Replay(Cassette::replay(dir.path()).unwrap()));
+    for (turn, end) in turns.iter().zip(ends) {
+        let again = replayed.satisfied(&[&first], turn).await.unwrap_err();
+        assert_eq!(again, end);
+    }
+    assert_eq!(script.asked().await, 5);
+}
+
+#[tokio::test]
 async fn only_what_could_be_read_stays_in_the_cache() {
     let dir = tempfile::tempdir().unwrap();
     let cache = |dir: &Path| Tape::Cache(Cassette::cache(dir).unwrap());
