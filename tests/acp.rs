@@ -324,6 +324,23 @@ fn what_an_agent_leaves_locked_or_at_work_ends_no_run_and_is_in_the_record() {
 }
 
 #[test]
+fn a_file_that_an_agent_holds_by_a_lease_is_found_when_it_lets_it_go() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    expect(&play(&scene, "leases", &[]), 0, &[]);
+    let turns = turns(&scene, "run", "p");
+    for (turn, name) in turns.iter().zip(["free.md", "leased.md"]) {
+        let changes = turn["changes"].as_array().unwrap();
+        assert_eq!(changes.len(), 1, "{turn:#}");
+        assert_eq!(changes[0]["path"], name, "{turn:#}");
+    }
+    expect(&scene.run(&["verify", "run"]), 0, &[]);
+}
+
+#[test]
 fn what_an_agent_writes_is_found_after_a_run_was_cut_off_too() {
     if !confines() {
         return;
@@ -637,7 +654,14 @@ fn an_agent_that_fills_the_disk_finds_its_home_bounded_and_is_ended_for_its_work
     let scene = Scene::new();
     suite(&scene, "", "");
     expect(&play(&scene, "fills", &[]), 0, &[]);
-    let taken = noted(&scene, "run", "taken.json");
+    let mut taken = noted(&scene, "run", "taken.json");
+    let mounted = taken.as_object_mut().unwrap().remove("a mount").unwrap();
+    let confinement = pibench_acp::probe(&std::env::var_os("PATH").unwrap()).unwrap();
+    // Before bubblewrap 0.8.0 nothing keeps it from that.
+    assert!(
+        mounted == "refused" || !confinement.is_closed(),
+        "{mounted}"
+    );
     for (place, got) in taken.as_object().unwrap() {
         let is_its_own = ["~", "/tmp", "/dev/shm"].contains(&place.as_str());
         // Some room, and not a gibibyte.
@@ -655,6 +679,25 @@ fn an_agent_that_fills_the_disk_finds_its_home_bounded_and_is_ended_for_its_work
 }
 
 #[test]
+fn folders_deeper_than_a_path_is_long_end_their_agent_and_not_the_run() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    suite(&scene, "", "");
+    let agent = agent("digs");
+    let args = ["run", "tasks/suite.toml", "--agent", &agent, "--out", "run"];
+    let said = "it has filled its workspace: one of its folders cannot be looked into";
+    expect(&scene.run(&args), 9, &[said]);
+    let results = std::fs::read(scene.path("run/results.json")).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    for number in [0, 1] {
+        let session = &results["sessions"][number];
+        assert_eq!(session["outcome"], "model_fault", "{results:#}");
+    }
+}
+
+#[test]
 fn files_that_an_agent_deleted_and_holds_open_count_and_one_of_common_size_is_granted() {
     if !confines() {
         return;
@@ -664,6 +707,7 @@ fn files_that_an_agent_deleted_and_holds_open_count_and_one_of_common_size_is_gr
         ("hoards", deleted),
         ("hoards-mapped", deleted),
         ("hoards-sent", "it has put more than 16 open files away"),
+        ("hoards-open", "it has more than 20000 files open"),
         // While nobody asks it anything.
         ("hoards-late", deleted),
     ] {
@@ -1109,8 +1153,10 @@ fn a_command_can_be_confined_by_hand() {
     scene.write("work/in.txt", "inside");
     scene.write("secret.txt", "outside");
     let secret = scene.path("secret.txt");
+    // The machine's certificates are there, and no key beside them.
     let script = format!(
-        "cat in.txt; cat {} 2>/dev/null || echo unseen; echo $GIVEN$KEPT > out.txt",
+        "cat in.txt; cat {} 2>/dev/null || echo unseen; echo $GIVEN$KEPT > out.txt; \
+         ls -A /etc/ssl/private /etc/pki/tls/private 2>/dev/null | grep key; ls -d /etc/ssl",
         secret.display()
     );
     let args = [
@@ -1126,7 +1172,8 @@ fn a_command_can_be_confined_by_hand() {
     ];
     let output = scene.run_with(&args, &[("GIVEN", "given"), ("KEPT", "kept")]);
     expect(&output, 0, &[]);
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "insideunseen\n");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said, "insideunseen\n/etc/ssl\n");
     assert_eq!(
         std::fs::read_to_string(scene.path("work/out.txt")).unwrap(),
         "given\n"

@@ -8,6 +8,7 @@ use wiremock::{Request, ResponseTemplate};
 
 use crate::models::{is_known, play, run, server};
 use crate::scene::{Scene, expect, files, first_persona, flowed, root, short, stderr};
+use crate::verify::{find, verify_forged};
 
 const ALL: [&str; 6] = [
     "--agent", "openai/m", "--user", "openai/m", "--judge", "openai/m",
@@ -158,7 +159,7 @@ async fn each_of_several_judges_has_its_vote_in_the_record_and_one_alone_has_non
     let suite = short();
     let suite = suite.to_str().unwrap();
     let two = ["--judge", "openai/m", "--judge", "openai/n"];
-    for (out, judges) in [("one", &two[..2]), ("two", &two[..])] {
+    for (out, judges) in [("one", &two[..2]), ("run", &two[..])] {
         let first = ["run", suite, "--session", "corrie-extension", "--out", out];
         let played = run(&scene, &[&first[..], judges].concat(), &server);
         expect(&played, 0, &[]);
@@ -167,8 +168,8 @@ async fn each_of_several_judges_has_its_vote_in_the_record_and_one_alone_has_non
         let journal = std::fs::read_to_string(journal).unwrap();
         let votes = r#"[{"judge":"openai/m","pass":true},{"judge":"openai/n","pass":true}]"#;
         let told = journal.contains(&format!("\"votes\":{votes}"));
-        assert_eq!(told, out == "two", "{out}");
-        assert_eq!(journal.contains("\"votes\""), out == "two", "{out}");
+        assert_eq!(told, out == "run", "{out}");
+        assert_eq!(journal.contains("\"votes\""), out == "run", "{out}");
         let table = format!("{out}.jsonl");
         let export = ["export", out, "--format", "jsonl", "--out", &table];
         expect(&scene.run(&export), 0, &[]);
@@ -179,12 +180,36 @@ async fn each_of_several_judges_has_its_vote_in_the_record_and_one_alone_has_non
         let (of_panel, of_one): (Vec<_>, Vec<_>) = rows.partition(|row| row["votes"].is_string());
         assert_eq!(
             of_panel.iter().any(|row| row["votes"] == votes),
-            out == "two"
+            out == "run"
         );
         assert_eq!(of_panel.is_empty(), out == "one");
         // A rule has no judge.
         assert!(of_one.iter().all(|row| row["votes"].is_null()) && !of_one.is_empty());
     }
+    let has_votes = |item: &Value| item["votes"].is_array();
+    let said = verify_forged(&scene, |turn| {
+        let item = find(turn, "items", has_votes);
+        item.map(|item| item["votes"][0]["pass"] = false.into())
+            .is_some()
+    });
+    let other = "give other votes than the record";
+    assert!(said.contains(other), "{said}");
+    // The second judge is taken away from the replies.
+    let said = verify_forged(&scene, |turn| {
+        let Some(item) = find(turn, "items", has_votes) else {
+            return false;
+        };
+        let blobs = scene.path("copy/blobs");
+        let replies = std::fs::read(blobs.join(item["exchange"].as_str().unwrap())).unwrap();
+        let replies: Vec<Value> = serde_json::from_slice(&replies).unwrap();
+        let first = serde_json::to_vec(&replies[..1]).unwrap();
+        let name = blake3::hash(&first).to_hex().to_string();
+        std::fs::write(blobs.join(&name), first).unwrap();
+        item["exchange"] = name.into();
+        true
+    });
+    let other = "are not those of the models that the manifest names, one of each";
+    assert!(said.contains(other), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,13 +2,14 @@
 //! the operator's terminal; and what it is told to reach all the same. Where bubblewrap is not to be had, they say so.
 
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::Output;
 
 use crate::acp::{
     PYTHON, agent, confines, expect, leaks, play, script, search_by, write_secrets, write_wanted,
 };
+use crate::private::AGE;
 use crate::scaffold::suite;
 use crate::scene::{Scene, flowed, output, stderr};
 
@@ -38,6 +39,29 @@ fn an_earlier_run_beside_an_agent_is_not_shown_with_it_and_a_folder_is() {
     scene.write("agent/earlier/outline.json", "{}");
     let unseen = search_by(&scene, "unseen", &list, &[]);
     assert_eq!(leaks(&unseen, &list), Vec::<&str>::new());
+}
+
+#[test]
+fn neither_a_private_key_nor_an_archive_beside_an_agent_is_shown_with_it_and_another_file_is() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::new();
+    write_secrets(&scene);
+    let list = write_wanted(&scene, scene.path("agent").to_str().unwrap());
+    let text = format!("# Secret-key-of-a-test\n{}\n", AGE[0]);
+    let key = scene.write("agent/id", &text);
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let beside = |run: &str, args: &[&str]| {
+        let searched = search_by(&scene, run, &list, args);
+        let found = leaks(&searched, &list).into_iter();
+        found.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let found = [format!("a key in {}", key.display())];
+    assert_eq!(beside("shown", &[]), found);
+    assert_eq!(beside("given", &["--identity", "agent/id"]), [""; 0]);
+    scene.write("agent/old/tasks.pibench", "");
+    assert_eq!(beside("archive", &[]), [""; 0]);
 }
 
 #[test]
@@ -151,10 +175,16 @@ const TERMINAL: &str = r#"
 import os, pty, signal, sys
 child, terminal = pty.fork()
 if child == 0:
+    # Whatever started the tests in the background has it ignored.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execv(sys.argv[1], sys.argv[1:])
+shown = b""
+def left(*_):
+    print(shown.decode(), "is left", flush=True)
+    os._exit(0)
+signal.signal(signal.SIGALRM, left)
 signal.alarm(120)
 os.write(terminal, b"a line\n")
-shown = b""
 while b"waits" not in shown:
     shown += os.read(terminal, 1000)
 os.write(terminal, b"\x03")
@@ -188,7 +218,9 @@ fn a_confined_command_cannot_type_into_its_terminal_and_ends_with_ctrl_c() {
     }
     // The twin, where the kernel lets anybody type.
     let twin = shown(&types);
-    assert!(twin.contains("holds it"), "{twin}");
+    for part in ["holds it", "ended"] {
+        assert!(twin.contains(part), "{twin}");
+    }
     let setting = std::fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti");
     if setting.is_ok_and(|setting| setting.trim() == "1") {
         assert!(twin.contains("typed"), "{twin}");

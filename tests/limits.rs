@@ -1,6 +1,7 @@
 //! Each limit by a test that is named after its field: what is above it is refused, what is below passes.
 //! `tests/tidy.rs` fails when a field has none.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -287,6 +288,10 @@ async fn queue() {
 
 /// Loads the hostile app with limits of loading, compiled in a child and nowhere cached.
 fn load(change: impl FnOnce(&mut GuestLimits)) -> Result<(), LoadError> {
+    load_from(&hostile("app"), change)
+}
+
+fn load_from(path: &Path, change: impl FnOnce(&mut GuestLimits)) -> Result<(), LoadError> {
     let mut limits = GuestLimits::default();
     change(&mut limits);
     let cache = tempfile::tempdir().unwrap();
@@ -300,7 +305,7 @@ fn load(change: impl FnOnce(&mut GuestLimits)) -> Result<(), LoadError> {
         compiler: Some(env!("CARGO_BIN_EXE_pibench-host").into()),
     };
     let plugins = Plugins::on_terms([].into(), Vec::new(), cache.path(), terms);
-    plugins.load_file("app", &hostile("app")).map(drop)
+    plugins.load_file("app", path).map(drop)
 }
 
 fn refused(error: Result<(), LoadError>, said: &str) {
@@ -334,6 +339,24 @@ fn compile_memory() {
         "takes more than 67108864 bytes of memory",
     );
     load(|_| {}).unwrap();
+}
+
+#[test]
+fn a_fault_of_a_component_is_told_however_long_it_is() {
+    let fault = |name: &str| {
+        let text = format!(
+            "(component (instance $empty) (export \"pibench:plugin/tools@0.1.0\" (instance $empty)) \
+             (export \"{name}\" (instance $empty)))"
+        );
+        let (_dir, path) = file(&wat::parse_str(text).unwrap());
+        let short = |limits: &mut GuestLimits| limits.load.compile_wall = Duration::from_secs(1);
+        let error = load_from(&path, short).unwrap_err().to_string();
+        assert!(error.contains("it cannot be compiled"), "{error}");
+        error
+    };
+    // No name for an export; more of them than a pipe holds.
+    assert!(fault("A_A").contains("A_A"));
+    assert!(fault(&"A_".repeat(49_500)).len() < 10_000);
 }
 
 /// A component that is nothing but these items: it is looked at, compiled, and then lacks its functions.

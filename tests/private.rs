@@ -500,7 +500,7 @@ async fn an_audit_of_a_private_run_has_the_names_that_are_published_and_no_words
 }
 
 /// A key pair of age's own, as its tests have it.
-const AGE: [&str; 2] = [
+pub(crate) const AGE: [&str; 2] = [
     "AGE-SECRET-KEY-1GQ9778VQXMMJVE8SK7J6VT8UJ4HDQAJUVSFCWCM02D8GEWQ72PVQ2Y5J33",
     "age1t7rxyev2z3rw82stdlrrepyc39nvn86l5078zqkf5uasdy86jp6svpy7pa",
 ];

@@ -178,7 +178,7 @@ pub(crate) fn forge(scene: &Scene, path: &str, mut change: impl FnMut(&mut Value
 }
 
 /// In a copy of `run`, changes the first turn that `change` takes; what `verify` says of it.
-fn verify_forged(scene: &Scene, change: impl Fn(&mut Value) -> bool) -> String {
+pub(crate) fn verify_forged(scene: &Scene, change: impl Fn(&mut Value) -> bool) -> String {
     let _ = std::fs::remove_dir_all(scene.path("copy"));
     copy(&scene.path("run"), &scene.path("copy"));
     let mut is_done = false;
@@ -194,13 +194,24 @@ fn verify_forged(scene: &Scene, change: impl Fn(&mut Value) -> bool) -> String {
 }
 
 /// The first entry of a turn's list that `is_it` says.
-fn find<'v>(
+pub(crate) fn find<'v>(
     turn: &'v mut Value,
     list: &str,
     is_it: impl Fn(&Value) -> bool,
 ) -> Option<&'v mut Value> {
     let entries = turn.get_mut(list)?.as_array_mut()?;
     entries.iter_mut().find(|entry| is_it(entry))
+}
+
+/// The last judgement of a turn, which changed no status, is missed where it is taken away.
+fn assert_judgement_is_missed(scene: &Scene) {
+    let said = verify_forged(scene, |turn| {
+        let judgements = turn.get_mut("judgements").and_then(Value::as_array_mut);
+        judgements.and_then(Vec::pop).is_some()
+    });
+    let other =
+        "the user agent judges each intent that is open, and the record has other judgements";
+    assert!(said.contains(other), "{said}");
 }
 
 /// A turn names each item once, and those that were graded in it.
@@ -226,6 +237,7 @@ fn a_second_verdict_beside_the_true_one_is_found() {
     let said = verify_forged(&scene, |turn| add(turn, Some("unheard-of")));
     let wrong = "item `unheard-of` has a verdict, and is not graded in this turn";
     assert!(said.contains(wrong), "{said}");
+    assert_judgement_is_missed(&scene);
     // Nobody goes on from it.
     let text = std::fs::read_to_string(scene.path("run/journal/law_trainee.r1.jsonl")).unwrap();
     let is_graded = |line: &str| {
@@ -272,6 +284,23 @@ async fn what_a_models_replies_do_not_say_is_found() {
     expect(&run(&scene, &args, &server), 0, &[]);
     expect(&scene.run(&["verify", "run"]), 0, &[]);
     let by_model = |entry: &Value| entry["exchange"].is_string();
+    let by_rule = |entry: &Value| !by_model(entry);
+    let without = |is_it: &dyn Fn(&Value) -> bool| {
+        verify_forged(&scene, |turn| {
+            let items = turn.get_mut("items").and_then(Value::as_array_mut);
+            let removed = items.and_then(|items| {
+                let place = items.iter().position(is_it)?;
+                Some(items.remove(place))
+            });
+            removed.is_some()
+        })
+    };
+    let said = without(&by_model);
+    let lacks = "is graded in this turn, and has no verdict";
+    assert!(said.contains(lacks), "{said}");
+    let said = without(&by_rule);
+    assert!(said.contains("and the record says otherwise"), "{said}");
+    assert_judgement_is_missed(&scene);
     let flip = |list: &'static str, key: &'static str| {
         verify_forged(&scene, |turn| {
             let entry = find(turn, list, by_model);

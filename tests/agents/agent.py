@@ -7,12 +7,15 @@ DEED is one of the functions below that take a message. `reference` plays the wo
 """
 
 import contextlib
+import fcntl
 import http.client
 import json
 import mmap
 import os
 import re
+import resource
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -469,6 +472,21 @@ def locks(session, message):
     session.say("Done.")
 
 
+def leases(session, message):
+    """Leaves a file under a lease, so that nobody opens it without waiting, and lets it go in the next turn."""
+    if session.turns == 1:
+        signal.signal(signal.SIGIO, signal.SIG_IGN)
+        with open(os.path.join(session.cwd, "free.md"), "w") as file:
+            file.write("kept\n")
+        session.file = open(os.path.join(session.cwd, "leased.md"), "w")
+        session.file.write("kept\n")
+        session.file.flush()
+        fcntl.fcntl(session.file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+    elif session.turns == 2:
+        session.file.close()
+    session.say("Done.")
+
+
 def churns(session, message):
     """Leaves something at work that makes files, folders and links and takes them away, as long as its process lives."""
 
@@ -528,6 +546,10 @@ def fills(session, message):
                 taken[place] = "all"
         except OSError as error:
             taken[place] = taken.get(place, error.strerror)
+    # Memory of a file system of its own.
+    mount = ["unshare", "-Urm", "sh", "-c", "mount -t tmpfs of-its-own /tmp && echo room"]
+    mounted = subprocess.run(mount, capture_output=True, text=True)
+    taken["a mount"] = mounted.stdout.strip() or "refused"
     with open(os.path.join(session.cwd, "taken.json"), "w") as file:
         json.dump(taken, file)
     session.say("I have tried.")
@@ -550,15 +572,33 @@ def swampsonce(session, message):
     session.say("Done.")
 
 
+def digs(session, message):
+    """Makes folders within each other, deeper than a path is long."""
+    os.chdir(session.cwd)
+    for _ in range(9_000):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir("d")
+        os.chdir("d")
+    session.say("Done.")
+
+
 def hoards(session, message):
     """Deletes files that it holds open, and says what it got: three of 400 MiB, or one for `hoards-one`; by their pages alone for
-    `hoards-mapped`, in a socket for `hoards-sent`, and after its first turn for `hoards-late`."""
+    `hoards-mapped`, in a socket for `hoards-sent`, and after its first turn for `hoards-late`. For `hoards-open` many processes
+    open as many files as they may."""
     how = DEED.partition("-")[2]
     if how == "late" and session.turns > 1:
         time.sleep(3600)
 
     def hoard():
         ends, got = socket.socketpair(), []
+        while how == "open":
+            if len(HOARD) == 30 or os.fork() == 0:
+                with contextlib.suppress(OSError):
+                    while True:
+                        os.dup(0)
+                time.sleep(3600)
+            HOARD.append(None)
         for number in range({"one": 1, "sent": 40}.get(how, 3)):
             path = os.path.join(session.cwd, f"{number}.bin")
             file = open(path, "w+b")
@@ -579,6 +619,8 @@ def hoards(session, message):
                 got.append("a file of 600 MiB")
             except OSError as error:
                 got.append(error.strerror)
+            if resource.getrlimit(resource.RLIMIT_NOFILE)[1] > 4096:
+                got.append("files without end")
         else:
             time.sleep(3600)
         return got

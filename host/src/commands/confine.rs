@@ -16,6 +16,7 @@ use pibench_engine::acp::settings;
 use pibench_report::escape;
 use pibench_suite::catalog;
 use pibench_suite::manifest::AgentFile;
+use pibench_vault::keyring;
 
 /// Where programs are, when the environment does not say.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -65,9 +66,11 @@ pub(super) fn confine(args: &ConfineArgs) -> Result<Exit, Failure> {
     // As all that is hidden: without links.
     let home = home.map(|home| home.canonicalize().unwrap_or(home));
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let folders = hide.iter().map(|folder| {
-        let found = folder.canonicalize();
-        found.with_context(|| format!("hide the folder {folder}"))
+    let keys = keyring::key_files().iter().map(PathBuf::as_path);
+    let named = hide.iter().map(|folder| folder.as_std_path()).chain(keys);
+    let folders = named.map(|path| {
+        let found = path.canonicalize();
+        found.with_context(|| format!("hide the folder {}", path.display()))
     });
     let folders: Result<Vec<PathBuf>, _> = folders.chain(suites(&here).map(Ok)).collect();
     let hidden = Hidden {

@@ -30,8 +30,8 @@ const SHARED: u64 = 64 << 20;
 /// What one file may have, in the blocks of 512 bytes by which a shell counts: as much as a home.
 const FILE_BLOCKS: u64 = FORGOTTEN / 512;
 
-/// Becomes the agent, after it has bound its files for good.
-const BOUNDED: &str = "ulimit -f \"$0\" && exec \"$@\"";
+/// Becomes the agent, after it has bound its files for good, and how many a process has open where that is not bound lower.
+const BOUNDED: &str = "ulimit -n 4096 2>/dev/null; ulimit -f \"$0\" && exec \"$@\"";
 
 /// Configuration of the system without which programs find neither hosts nor certificates nor themselves.
 const CONFIGURATION: [&str; 17] = [
@@ -52,6 +52,15 @@ const CONFIGURATION: [&str; 17] = [
     "/etc/pki",
     "/etc/resolv.conf",
     "/etc/ssl",
+];
+
+/// Private keys beside the certificates. Where root starts it, the agent's user is their owner.
+const KEYS: [&str; 5] = [
+    "/etc/pki/CA/private",
+    "/etc/pki/consumer",
+    "/etc/pki/entitlement",
+    "/etc/pki/tls/private",
+    "/etc/ssl/private",
 ];
 
 /// Parts of /proc by which root could change the machine, whatever its capabilities.
@@ -92,9 +101,31 @@ pub struct Launch {
 pub struct Confinement {
     /// Bubblewrap's program.
     program: PathBuf,
-    /// A user of its own, who is nobody else's: not to be had everywhere for root.
-    own_user: bool,
+    /// One of [`USERS`].
+    user: &'static [&'static str],
 }
+
+impl Confinement {
+    /// Whether the agent's processes can make no namespaces of their own, in which they could mount memory without a bound.
+    pub fn is_closed(&self) -> bool {
+        self.user == USERS[0]
+    }
+}
+
+/// A user of its own, who is nobody else's and gets no further namespaces: bubblewrap knows how from 0.8.0 on. Else such a user; else
+/// none, who is not to be had everywhere for root.
+const USERS: [&[&str]; 3] = [
+    &[
+        "--unshare-user",
+        "--disable-userns",
+        "--uid",
+        "1000",
+        "--gid",
+        "1000",
+    ],
+    &["--unshare-user", "--uid", "1000", "--gid", "1000"],
+    &[],
+];
 
 /// Why an agent cannot be confined here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -113,10 +144,16 @@ pub fn probe(path: &OsStr) -> Result<Confinement, NotConfined> {
         NotConfined(format!("{error}; {remedy}"))
     })?;
     let mut refusal = String::new();
-    for own_user in [true, false] {
+    // Without a user of its own only root may make namespaces.
+    let few = if rustix::process::geteuid().is_root() {
+        3
+    } else {
+        2
+    };
+    for user in USERS.into_iter().take(few) {
         let confinement = Confinement {
             program: program.clone(),
-            own_user,
+            user,
         };
         let mut command = bubblewrap(&confinement);
         command.args(["--", "/bin/true"]);
@@ -131,10 +168,6 @@ pub fn probe(path: &OsStr) -> Result<Confinement, NotConfined> {
             Err(error) => {
                 refusal = format!("start {}: {error}", program.display());
             }
-        }
-        // Without a user of its own only root may make namespaces.
-        if !rustix::process::geteuid().is_root() {
-            break;
         }
     }
     Err(NotConfined(refusal))
@@ -234,9 +267,7 @@ fn bubblewrap(confinement: &Confinement) -> Command {
         "--hostname",
         "agent",
     ]);
-    if confinement.own_user {
-        command.args(["--unshare-user", "--uid", "1000", "--gid", "1000"]);
-    }
+    command.args(confinement.user);
     // Whoever shares the terminal of a shell can type into it. Ctrl-C reaches bubblewrap alone, and all of it ends with that.
     command.args(["--new-session", "--die-with-parent", "--cap-drop", "ALL"]);
     for folder in SYSTEM {
@@ -248,6 +279,10 @@ fn bubblewrap(confinement: &Confinement) -> Command {
     }
     for path in CONFIGURATION {
         bind(&mut command, "--ro-bind-try", Path::new(path));
+    }
+    let is_folder = |path: &&str| std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    for path in KEYS.into_iter().filter(is_folder) {
+        command.args(["--tmpfs", path, "--remount-ro", path]);
     }
     command.args(["--proc", "/proc"]);
     for path in OF_THE_KERNEL {
@@ -323,7 +358,7 @@ mod tests {
         };
         let confinement = Confinement {
             program: "/usr/bin/bwrap".into(),
-            own_user: true,
+            user: USERS[0],
         };
         let command = confine_command(&confinement, &installation, &environment, Path::new("/w"));
         let all: Vec<&OsStr> = command.get_args().collect();

@@ -3,12 +3,16 @@
 //! namespace of its own none can leave those. Follows no path of the agent's.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Processes of one agent: a shell with a build in it has some dozens.
 const PROCESSES: usize = 1_000;
+
+/// Their open files and deleted mappings, all together, and as many threads: each of them is looked at, again and again.
+const OPENED: usize = 20_000;
 
 /// Open files that were sent over a socket and not taken out of it, or given to the kernel to keep: no one sees what they are. Each
 /// is bounded by the size that one file may have.
@@ -18,13 +22,21 @@ const AWAY: u64 = 16;
 /// holds nothing.
 pub(super) fn hoarded(process: u32, bytes: u64) -> Option<String> {
     let Some(processes) = below(process) else {
-        return Some(format!("it has more than {PROCESSES} processes"));
+        return Some(format!(
+            "it has more than {PROCESSES} processes or {OPENED} threads"
+        ));
     };
     let mut files = BTreeMap::new();
-    let mut away = 0;
+    let (mut opened, mut away) = (0, 0);
     for folder in processes {
-        away += count_opened(&folder, &mut files);
-        count_mapped(&folder, &mut files);
+        for name in names(&folder.join("fd")).take(OPENED + 1) {
+            opened += 1;
+            away += count_opened(&folder, &name, &mut files);
+        }
+        opened += count_mapped(&folder, &mut files);
+        if opened > OPENED {
+            return Some(format!("it has more than {OPENED} files open"));
+        }
     }
     let held: u64 = files.values().sum();
     if held > bytes {
@@ -54,60 +66,55 @@ pub(super) fn memory(process: u32) -> u64 {
 
 /// The folders of a process and of all below it; None where they are too many.
 fn below(process: u32) -> Option<Vec<PathBuf>> {
-    let mut looked_at = BTreeSet::new();
+    let (mut looked_at, mut threads) = (BTreeSet::new(), 0);
     let mut next = vec![process];
     let mut folders = Vec::new();
     while let Some(process) = next.pop() {
         if !looked_at.insert(process) {
             continue;
         }
-        if looked_at.len() > PROCESSES {
+        let folder = Path::new("/proc").join(process.to_string());
+        for thread in names(&folder.join("task")).take(OPENED + 1) {
+            threads += 1;
+            next.extend(children(&folder.join("task").join(thread)));
+        }
+        if looked_at.len() > PROCESSES || threads > OPENED {
             return None;
         }
-        let folder = Path::new("/proc").join(process.to_string());
-        next.extend(children(&folder));
         folders.push(folder);
     }
     Some(folders)
 }
 
-/// The processes that a process's threads started, and that are still there.
-fn children(process: &Path) -> Vec<u32> {
-    let mut found = Vec::new();
-    for thread in names(&process.join("task")) {
-        let list = fs::read_to_string(process.join("task").join(thread).join("children"));
-        let list = list.unwrap_or_default();
-        found.extend(
-            list.split_whitespace()
-                .filter_map(|id| id.parse::<u32>().ok()),
-        );
-    }
-    found
+/// The processes that a thread started, and that are still there.
+fn children(thread: &Path) -> Vec<u32> {
+    let list = fs::read_to_string(thread.join("children")).unwrap_or_default();
+    let ids = list.split_whitespace();
+    ids.filter_map(|id| id.parse().ok()).collect()
 }
 
-fn names(folder: &Path) -> impl Iterator<Item = std::ffi::OsString> {
+fn names(folder: &Path) -> impl Iterator<Item = OsString> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     entries
         .filter_map(Result::ok)
         .map(|entry| entry.file_name())
 }
 
-/// Takes account of the deleted files that are open; how many more lie in sockets and the like.
-fn count_opened(process: &Path, files: &mut BTreeMap<(u64, u64), u64>) -> u64 {
-    let mut away = 0;
-    for name in names(&process.join("fd")) {
-        let Ok(data) = fs::metadata(process.join("fd").join(&name)) else {
-            continue;
-        };
-        let kind = data.file_type();
-        if kind.is_file() {
-            count(&data, files);
-        } else if !(kind.is_dir() || kind.is_fifo() || kind.is_char_device()) {
-            let info = fs::read_to_string(process.join("fdinfo").join(&name));
-            away += put_away(&info.unwrap_or_default());
-        }
+/// Takes account of an open file, if it is deleted; how many more lie in it, if it is a socket or the like.
+fn count_opened(process: &Path, name: &OsStr, files: &mut BTreeMap<(u64, u64), u64>) -> u64 {
+    let Ok(data) = fs::metadata(process.join("fd").join(name)) else {
+        return 0;
+    };
+    let kind = data.file_type();
+    if kind.is_file() {
+        count(&data, files);
+        return 0;
     }
-    away
+    if kind.is_dir() || kind.is_fifo() || kind.is_char_device() {
+        return 0;
+    }
+    let info = fs::read_to_string(process.join("fdinfo").join(name));
+    put_away(&info.unwrap_or_default())
 }
 
 /// As sockets say it (`scm_fds`), and queues of the kernel (`UserFiles`).
@@ -127,10 +134,13 @@ fn count(data: &fs::Metadata, files: &mut BTreeMap<(u64, u64), u64>) {
     }
 }
 
-/// The same of deleted files that are mapped and may be open no more. Whoever is not root sees of them what is mapped.
-fn count_mapped(process: &Path, files: &mut BTreeMap<(u64, u64), u64>) {
+/// Takes account of deleted files that are mapped and may be open no more; how many times they are. Whoever is not root sees of
+/// them what is mapped.
+fn count_mapped(process: &Path, files: &mut BTreeMap<(u64, u64), u64>) -> usize {
     let maps = fs::read_to_string(process.join("maps")).unwrap_or_default();
+    let mut mapped = 0;
     for line in maps.lines().filter(|line| line.ends_with(" (deleted)")) {
+        mapped += 1;
         let mut words = line.split_ascii_whitespace();
         let Some((range, inode)) = words.next().zip(words.nth(3)) else {
             continue;
@@ -144,6 +154,7 @@ fn count_mapped(process: &Path, files: &mut BTreeMap<(u64, u64), u64>) {
         let bytes = files.entry((u64::MAX, inode)).or_default();
         *bytes = bytes.saturating_add(length(range));
     }
+    mapped
 }
 
 /// Bytes from one address to another.

@@ -15,7 +15,10 @@ const SUITE_BYTES: u64 = 64 << 10;
 /// The file of a suite.
 const SUITE: &str = "suite.toml";
 
-/// What no agent may see: the run folder, the suite, the home of the operator as a whole. Paths without links.
+/// The endings of a pack and of runs that were sent, as one file each. Nothing else of them is looked at.
+const ARCHIVES: [&str; 2] = ["pibench", "submission"];
+
+/// What no agent may see: the run folder, the suite, private keys, the home of the operator as a whole. Paths without links.
 #[derive(Debug, Clone, Default)]
 pub struct Hidden {
     /// Nothing that holds one of these is shown, nor anything in it.
@@ -107,23 +110,36 @@ fn beneath(folder: &Path) -> Option<PathBuf> {
         if level == LEVELS {
             continue;
         }
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        for entry in folders {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if is_archive(&path) {
+                return Some(path);
+            }
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
             looked += 1;
             if looked > FOLDERS {
                 return None;
             }
-            ahead.push_back((entry.path(), level + 1));
+            ahead.push_back((path, level + 1));
         }
     }
     None
 }
 
-/// A folder of a run or a persona, or the suite file in one.
+fn is_archive(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ARCHIVES.contains(&ending)) && path.is_file()
+}
+
+/// A folder of a run or a persona, an archive, or the suite file in a folder.
 fn task_of(folder: &Path) -> Option<PathBuf> {
     let holds = |name: &str| folder.join(name).is_file();
-    if holds("persona.toml") || (holds("manifest.json") && holds("outline.json")) {
+    if is_archive(folder)
+        || holds("persona.toml")
+        || (holds("manifest.json") && holds("outline.json"))
+    {
         return Some(folder.to_owned());
     }
     let suite = folder.join(SUITE);
@@ -196,7 +212,10 @@ mod tests {
             // Of others: a tool's suite, and one of the two files of a run.
             ("d/tests/suite.toml", "tests = 1"),
             ("d/web/manifest.json", ""),
+            ("d/web/in.pibench/notes.md", ""),
             ("e/1/2/3/4/5/persona.toml", ""),
+            ("f/lib/tasks.pibench", ""),
+            ("g/run.submission", ""),
         ] {
             write(&dir.join(path), text);
         }
@@ -215,6 +234,8 @@ mod tests {
             ("d", None),
             ("e", None),
             ("e/1", Some("e/1/2/3/4/5")),
+            ("f", Some("f/lib/tasks.pibench")),
+            ("g/run.submission", Some("g/run.submission")),
         ] {
             let path = dir.join(path);
             assert_eq!(hidden.seen_with(&path), found.map(|found| dir.join(found)));

@@ -375,10 +375,17 @@ impl Tracker {
         SessionError::OutOfOrder { step, waits_for }
     }
 
-    /// Plays a turn with its recorded changes; up to the choice of an intent to reveal when none is recorded.
-    fn replay_turn(&mut self, changes: &[IntentChange], facts: &[u32]) -> Result<(), SessionError> {
+    /// Plays a turn with its recorded changes; up to the choice of an intent to reveal when none is recorded. `facts`: the
+    /// turns that were answered with a plain fact. The intents that are judged in it, by stage: one after the other, both
+    /// in the session's order.
+    pub fn replay_turn(
+        &mut self,
+        changes: &[IntentChange],
+        facts: &[u32],
+    ) -> Result<[Vec<usize>; 2], SessionError> {
         self.turn_done()?;
         let turn = self.turns;
+        let mut judged = [Vec::new(), Vec::new()];
         let recorded = |intent: usize, status: Status| {
             changes.iter().find(|change| {
                 change.turn == turn && change.intent == intent && change.status == status
@@ -387,10 +394,12 @@ impl Tracker {
         loop {
             match self.next.clone() {
                 Next::JudgeSatisfaction { open } => {
+                    judged[0].clone_from(&open);
                     let completed = |intent| recorded(intent, Status::Completed).is_some();
                     self.judge_satisfaction(&open.into_iter().map(completed).collect::<Vec<_>>())?;
                 }
                 Next::JudgeQuestions { open } => {
+                    judged[1].clone_from(&open);
                     let asked = |intent| match recorded(intent, Status::Inferred) {
                         Some(change) => Asked::Yes {
                             style: change.style,
@@ -403,14 +412,14 @@ impl Tracker {
                 Next::Reveal { among } => {
                     let provided = |&intent: &usize| recorded(intent, Status::Provided).is_some();
                     let Some(intent) = among.into_iter().find(provided) else {
-                        return Ok(());
+                        return Ok(judged);
                     };
                     self.reveal(intent)?;
                 }
                 Next::UserMessage { .. } | Next::FactMessage => {
                     self.message_sent()?;
                 }
-                Next::AgentTurn { .. } | Next::End(_) => return Ok(()),
+                Next::AgentTurn { .. } | Next::End(_) => return Ok(judged),
             }
         }
     }

@@ -104,8 +104,10 @@ async fn by_majority(
     Ok(Judged::by_model(verdicts.collect(), &exchanges))
 }
 
-/// Of a tie: no, as of any doubt.
-fn majority<'a>(votes: impl ExactSizeIterator<Item = (&'a str, &'a Verdict)> + Clone) -> Judgement {
+/// What the verdicts of these judges on one item come to, each with its judge's name. Of a tie: no, as of any doubt.
+pub(crate) fn majority<'a>(
+    votes: impl ExactSizeIterator<Item = (&'a str, &'a Verdict)> + Clone,
+) -> Judgement {
     let yes = votes.clone().filter(|(_, vote)| vote.yes).count() * 2 > votes.len();
     let reasons = votes.clone().filter(|(_, vote)| vote.yes == yes);
     let reasons: Vec<&str> = reasons.map(|(_, vote)| vote.evidence.as_str()).collect();

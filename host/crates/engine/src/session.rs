@@ -681,7 +681,7 @@ impl<'e, 'a> Play<'e, 'a> {
 }
 
 /// Whether the judge of rubrics gave no answer in this turn, which leaves the session unscored.
-fn lacks_verdicts(turn: &Turn) -> bool {
+pub(super) fn lacks_verdicts(turn: &Turn) -> bool {
     let by_judge = |fault: &Fault| fault.kind == FaultKind::Judge && fault.source == JUDGE;
     turn.faults.iter().any(by_judge)
 }

@@ -1,7 +1,7 @@
 //! Verifying a finished run: does every score follow from the record? Nothing is played and no model is asked. The chain
 //! of hashes and the blobs are checked, the session's rules and the graders run again, and what they give is compared
 //! with what is written. What a model judged has to follow from its replies, which are in the blobs and taken as they
-//! stand; what a scripted judge found is not made again.
+//! stand; what a scripted judge found is not made again, and is missed where it is not there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
@@ -18,23 +18,25 @@ use super::grading::{is_rubric, wrong_verdicts};
 use super::outline::outline;
 use super::plan::Plan;
 use super::replay::{Ended, Replay};
-use super::session::{inputs, outcome, tracker};
+use super::session::{inputs, lacks_verdicts, outcome, tracker};
 use super::times::{Timed, Times};
-use crate::judge::Judge;
+use crate::judge::majority;
+use crate::role::parse::Verdict;
 use crate::role::prompts::PromptName;
-use crate::role::{Exchange, reread};
-use crate::user::UserAgent;
-use pibench_core::record::Status;
+use crate::role::{Exchange, Judgement, reread};
+use pibench_core::record::{Outcome, Status};
 use pibench_core::score;
 use pibench_core::score::IntentCounts;
+use pibench_core::session::{Style, Tracker};
+use pibench_model::client::Client;
 use pibench_record::event::{
-    Event, IntentJudgement, ItemVerdict, SessionFinished, SessionStarted, Stage, Turn,
+    Event, IntentJudgement, ItemVerdict, SessionFinished, SessionStarted, Stage, Turn, Vote,
 };
 use pibench_record::folder::{FolderError, read_manifest};
 use pibench_record::journal;
 use pibench_record::results::difference;
 use pibench_record::standing::told;
-use pibench_suite::suite::{Item, Persona};
+use pibench_suite::suite::{Intent, Item, Persona};
 
 /// What a verification found.
 #[derive(Debug, Default)]
@@ -190,7 +192,49 @@ struct Claim<'a> {
     /// Its place among the texts that were asked about.
     at: usize,
     yes: bool,
+    /// How a question asks, where that is told.
+    style: Option<Style>,
+    /// Of several judges; journals of before they were told have none.
+    votes: &'a [Vote],
     exchange: Option<&'a str>,
+}
+
+impl Claim<'_> {
+    /// What the verdicts of these models, of each on all texts, say otherwise.
+    fn contradicted(&self, models: &[&str], said: &[Vec<Verdict>]) -> Option<&'static str> {
+        let said = said.iter().map(|said| &said[self.at]);
+        let is_styled = |verdict: &Verdict| verdict.style == self.style;
+        let has_style = said.clone().all(is_styled);
+        let Judgement { yes, votes, .. } = majority(models.iter().copied().zip(said));
+        match (yes, self.yes) {
+            (true, false) => Some("say yes, and the record says no"),
+            (false, true) => Some("say no, and the record says yes"),
+            _ if !has_style => Some("tell another style than the record"),
+            _ if !self.votes.is_empty() && self.votes != votes => {
+                Some("give other votes than the record")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What each of these models said of each text in a blob of replies; or why these do not tell it.
+fn read(
+    blob: &[u8],
+    names: [PromptName; 2],
+    texts: &[&str],
+    models: &[&str],
+) -> Result<Vec<Vec<Verdict>>, &'static str> {
+    let no_verdict = "give no verdict on it";
+    let exchanges: Vec<Exchange> = serde_json::from_slice(blob).map_err(|_| no_verdict)?;
+    // Of before the model was told: as they stand.
+    let is_by = |(exchange, model): (&Exchange, &&str)| {
+        exchange.model.is_empty() || exchange.model == **model
+    };
+    if exchanges.len() != models.len() || !exchanges.iter().zip(models).all(is_by) {
+        return Err("are not those of the models that the manifest names, one of each");
+    }
+    reread::verdicts(&exchanges, names, texts).ok_or(no_verdict)
 }
 
 /// One episode, followed through its journal.
@@ -199,6 +243,8 @@ struct Episode<'a, 'v> {
     persona: &'a Persona,
     run: u32,
     replay: Replay<'a>,
+    /// The rules of the session that is open; None from where they do not give its changes.
+    tracker: Option<Tracker>,
     verified: &'v mut Verified,
 }
 
@@ -214,6 +260,7 @@ impl<'a, 'v> Episode<'a, 'v> {
             persona,
             run,
             replay: Replay::new(plan, persona, run)?,
+            tracker: None,
             verified,
         })
     }
@@ -233,6 +280,10 @@ impl<'a, 'v> Episode<'a, 'v> {
                     for fault in self.replay.begin(started).await? {
                         self.replay.problem(fault.message);
                     }
+                    self.tracker = self.replay.session().map(|session| {
+                        let most = self.plan.suite.session.max_turns;
+                        Tracker::new(self.plan.played_by, session.intents.len(), most)
+                    });
                 }
                 Event::Turn(turn) => self.turn(turn).await?,
                 Event::SessionFinished(finished) => self.session_finished(finished)?,
@@ -307,18 +358,53 @@ impl<'a, 'v> Episode<'a, 'v> {
     fn rubrics(&mut self, turn: &Turn, due: &[(usize, &Item)]) {
         let texts = due.iter().map(|(_, item)| item.criterion.as_str());
         let texts: Vec<&str> = texts.collect();
+        for (_, item) in due {
+            let has_one = turn.items.iter().any(|verdict| verdict.item == item.id);
+            // A judge answers for all of them, or for none.
+            if !has_one && !lacks_verdicts(turn) {
+                let id = &item.id;
+                self.replay.problem(format!(
+                    "item `{id}` is graded in this turn, and has no verdict"
+                ));
+            }
+        }
         let claims = turn.items.iter().filter_map(|verdict| {
             let at = due.iter().position(|(_, item)| item.id == verdict.item)?;
             Some(Claim {
                 name: format!("item `{}`", verdict.item),
                 at,
                 yes: verdict.pass,
+                style: None,
+                votes: &verdict.votes,
                 exchange: verdict.exchange.as_deref(),
             })
         });
         let claims: Vec<Claim<'_>> = claims.collect();
-        let by_model = matches!(self.plan.roles.judge, Judge::Panel(_));
-        self.hold(&claims, &texts, reread::RUBRIC, by_model);
+        let judges = self.plan.roles.judge.clients();
+        let judges: Vec<&str> = judges.map(Client::spec).collect();
+        self.hold(&claims, &texts, reread::RUBRIC, &judges);
+    }
+
+    /// The intents that the user agent judges in a turn, by stage and as the session's rules say; None where these do not
+    /// give the turn's changes.
+    fn judged(&mut self, turn: &Turn) -> Option<[Vec<usize>; 2]> {
+        // A turn that was broken off is not judged.
+        let is_whole = matches!(
+            turn.outcome,
+            None | Some(Outcome::Complete | Outcome::MaxTurns | Outcome::JudgeFault)
+        );
+        if !is_whole {
+            return Some([Vec::new(), Vec::new()]);
+        }
+        let facts: Vec<u32> = turn.answers_fact.then_some(turn.turn).into_iter().collect();
+        let judged = self.tracker.as_mut()?.replay_turn(&turn.intents, &facts);
+        if let Err(error) = &judged {
+            self.tracker = None;
+            self.replay.problem(format!(
+                "the session's rules do not give its changes: {error}"
+            ));
+        }
+        judged.ok()
     }
 
     /// Holds the intents that became terminal against what the user agent found, and that against its replies.
@@ -326,84 +412,91 @@ impl<'a, 'v> Episode<'a, 'v> {
         let Some(session) = self.replay.session() else {
             return;
         };
-        for (stage, status, names) in [
-            (Stage::Satisfaction, Status::Completed, reread::SATISFACTION),
-            (Stage::Question, Status::Inferred, reread::QUESTION),
+        let Some([first, second]) = self.judged(turn) else {
+            return;
+        };
+        let user = self.plan.roles.user.client().map(Client::spec);
+        let user: Vec<&str> = user.into_iter().collect();
+        let (completed, inferred) = (Status::Completed, Status::Inferred);
+        for (stage, status, names, open) in [
+            (Stage::Satisfaction, completed, reread::SATISFACTION, first),
+            (Stage::Question, inferred, reread::QUESTION, second),
         ] {
             let judged = turn.judgements.iter();
             let judged: Vec<&IntentJudgement> =
                 judged.filter(|judged| judged.stage == stage).collect();
+            let change = |index: usize| {
+                let mut changes = turn.intents.iter();
+                changes.find(|change| change.intent == index && change.status == status)
+            };
             for (index, intent) in session.intents.iter().enumerate() {
                 let found = judged.iter().any(|one| one.yes && one.intent == intent.id);
-                let mut changes = turn.intents.iter();
-                let is_changed =
-                    changes.any(|change| change.intent == index && change.status == status);
-                if found != is_changed {
+                if found != change(index).is_some() {
                     let id = &intent.id;
                     self.replay.problem(format!(
                         "the status of intent `{id}` does not follow from what the user agent found"
                     ));
                 }
             }
-            let text = |judged: &&IntentJudgement| {
-                let intent = session.intents.iter().find(|one| one.id == judged.intent);
-                intent.map_or("", |intent| intent.content.as_str())
-            };
-            let texts: Vec<&str> = judged.iter().map(text).collect();
-            let claims = judged.iter().enumerate().map(|(at, judged)| Claim {
+            let intents = open.iter().filter_map(|&index| session.intents.get(index));
+            let intents: Vec<&Intent> = intents.collect();
+            // Without an answer of the user agent's there are none.
+            if judged.is_empty() && turn.outcome == Some(Outcome::JudgeFault) {
+                continue;
+            }
+            let found = judged.iter().map(|judged| &judged.intent);
+            if !found.eq(intents.iter().map(|intent| &intent.id)) {
+                let problem = "the user agent judges each intent that is open, and the record has other judgements";
+                self.replay.problem(problem);
+                continue;
+            }
+            let claims = judged.iter().zip(open).enumerate();
+            let claims = claims.map(|(at, (judged, index))| Claim {
                 name: format!("intent `{}`", judged.intent),
                 at,
                 yes: judged.yes,
+                style: change(index).and_then(|change| change.style),
+                votes: &[],
                 exchange: judged.exchange.as_deref(),
             });
             let claims: Vec<Claim<'_>> = claims.collect();
-            let by_model = matches!(self.plan.roles.user, UserAgent::Prompted(_));
-            self.hold(&claims, &texts, names, by_model);
+            let texts = intents.iter().map(|intent| intent.content.as_str());
+            let texts: Vec<&str> = texts.collect();
+            self.hold(&claims, &texts, names, &user);
         }
     }
 
-    /// Tells what the replies about `texts` do not say. A blob that is gone or changed is told where it is named.
+    /// Tells what the replies of these models about `texts` do not say. A blob that is gone or changed is told where it is
+    /// named.
     fn hold(
         &mut self,
         claims: &[Claim<'_>],
         texts: &[&str],
         names: [PromptName; 2],
-        by_model: bool,
+        models: &[&str],
     ) {
-        let mut read = BTreeMap::new();
-        for Claim {
-            name,
-            at,
-            yes,
-            exchange,
-        } in claims
-        {
-            let Some(exchange) = *exchange else {
-                if by_model {
+        let mut replies = BTreeMap::new();
+        for claim in claims {
+            let name = &claim.name;
+            let Some(exchange) = claim.exchange else {
+                if !models.is_empty() {
                     let problem = format!("{name}: no reply of the model that judged it is named");
                     self.replay.problem(problem);
                 }
                 continue;
             };
-            let said = read.entry(exchange).or_insert_with(|| {
+            let said = replies.entry(exchange).or_insert_with(|| {
                 let blob = self.plan.folder.blob(exchange).ok()?;
-                let exchanges: Option<Vec<Exchange>> = serde_json::from_slice(&blob).ok();
-                Some(exchanges.and_then(|exchanges| reread::majority(&exchanges, names, texts)))
+                Some(read(&blob, names, texts, models))
             });
-            let Some(said) = said else {
-                continue;
+            let wrong = match said {
+                Some(Ok(said)) => claim.contradicted(models, said),
+                Some(Err(unread)) => Some(*unread),
+                None => None,
             };
-            match said.as_ref().map(|said| said[*at]) {
-                Some(said) if said == *yes => {}
-                Some(said) => {
-                    let (said, other) = if said { ("yes", "no") } else { ("no", "yes") };
-                    self.replay.problem(format!(
-                        "{name}: the replies in blob {exchange} say {said}, and the record says {other}"
-                    ));
-                }
-                None => self.replay.problem(format!(
-                    "{name}: the replies in blob {exchange} give no verdict on it"
-                )),
+            if let Some(wrong) = wrong {
+                let problem = format!("{name}: the replies in blob {exchange} {wrong}");
+                self.replay.problem(problem);
             }
         }
     }
@@ -473,4 +566,57 @@ fn wrong_scores(ended: &Ended<'_>, finished: &SessionFinished) -> Option<String>
         && finished.items == items
         && (finished.proc - proc).abs() < f64::EPSILON;
     (!same).then(|| "its scores do not follow from its verdicts and statuses".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(yes: bool, style: Option<Style>) -> Verdict {
+        Verdict {
+            yes,
+            evidence: String::new(),
+            style,
+        }
+    }
+
+    fn claim(yes: bool, style: Option<Style>, votes: &[Vote]) -> Claim<'_> {
+        Claim {
+            name: String::new(),
+            at: 0,
+            yes,
+            style,
+            votes,
+            exchange: None,
+        }
+    }
+
+    #[test]
+    fn the_style_of_a_question_and_the_votes_of_a_panel_are_those_of_the_replies() {
+        let said = [vec![verdict(true, Some(Style::Options))]];
+        let styled = |style| claim(true, style, &[]).contradicted(&["a/m"], &said);
+        assert_eq!(styled(Some(Style::Options)), None);
+        for other in [Some(Style::Clarify), None] {
+            assert_eq!(styled(other), Some("tell another style than the record"));
+        }
+        let said = [true, false].map(|yes| vec![verdict(yes, None)]);
+        let held =
+            |yes, votes: &[Vote]| claim(yes, None, votes).contradicted(&["a/m", "b/m"], &said);
+        let votes = |first, second| {
+            [("a/m", first), ("b/m", second)].map(|(judge, pass)| Vote {
+                judge: judge.into(),
+                pass,
+            })
+        };
+        for told in [&votes(true, false)[..], &[]] {
+            assert_eq!(held(false, told), None, "{told:?}");
+        }
+        for other in [&votes(false, true)[..], &votes(true, false)[..1]] {
+            let wrong = Some("give other votes than the record");
+            assert_eq!(held(false, other), wrong, "{other:?}");
+        }
+        // A tie is a doubt.
+        let wrong = Some("say no, and the record says yes");
+        assert_eq!(held(true, &[]), wrong);
+    }
 }

@@ -128,10 +128,14 @@ fn judge(status: ExitStatus, said: &str, limits: LoadLimits) -> Result<(), Compi
 
 /// The child: limits itself, reads a component from stdin, writes compiled code to stdout, and ends.
 pub fn child(profile: Profile, wall: Duration, memory: usize) -> ! {
+    // Who started it reads the code to its end before these words: they have to fit into a pipe.
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!("{}", bounded(&panic.to_string()));
+    }));
     let code = match compile(profile, wall, memory) {
         Ok(()) => 0,
         Err(reason) => {
-            eprintln!("{reason}");
+            eprintln!("{}", bounded(&reason));
             INVALID
         }
     };

@@ -179,6 +179,11 @@ impl WorkspaceError {
         matches!(self, Self::Io { source, .. } if source.raw_os_error().is_none())
     }
 
+    /// Whether a process beside the host has taken a lease of it, so that it cannot be opened without waiting.
+    fn is_of_a_leased_file(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::WouldBlock)
+    }
+
     fn io(path: &WorkspacePath, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound(path.clone()),

@@ -33,6 +33,11 @@ fn held() -> &'static Identities {
     IDENTITIES.get_or_init(Identities::default)
 }
 
+/// The files of these private keys, as they were named.
+pub fn key_files() -> &'static [PathBuf] {
+    held().files()
+}
+
 /// The key of a place; None where nothing is private.
 pub fn key_of(place: &Path) -> Result<Option<Key>, VaultError> {
     let name = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use age::secrecy::SecretString;
@@ -138,6 +138,7 @@ pub fn encrypt(bytes: &[u8], to: &[Recipient]) -> Result<Vec<u8>, VaultError> {
 #[derive(Default)]
 pub struct Identities {
     keys: Vec<PrivateKey>,
+    files: Vec<PathBuf>,
 }
 
 enum PrivateKey {
@@ -187,6 +188,11 @@ impl Identities {
         self.keys.is_empty()
     }
 
+    /// The files of the keys, as they were named.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     /// Adds the private keys of a file: age's, or one of OpenSSH, whose passphrase is told where it has one.
     pub fn add(&mut self, path: &Path, passphrase: Option<String>) -> Result<(), VaultError> {
         let refused = |reason: String| VaultError::Identity {
@@ -205,6 +211,7 @@ impl Identities {
                 "others may read it (mode {mode:o}); `chmod 600 {path}`"
             )));
         }
+        self.files.push(path.to_owned());
         if text.trim_start().starts_with("-----BEGIN") {
             let shown = Some(path.display().to_string());
             let key = age::ssh::Identity::from_buffer(text.as_bytes(), shown);

@@ -64,11 +64,15 @@ fn look_at(name: &str, suite: &Suite) -> Result<Finding, Failure> {
             } else {
                 "unconfined"
             };
+            let open = match prepared.launch.confined {
+                Some(confinement) if !confinement.is_closed() => OPEN,
+                _ => "",
+            };
             let ms = began.elapsed().as_millis();
             let program = prepared.launch.installation.program;
             let program = program.display();
             let found = format!(
-                "{name} ({program}), {confined}, opened a session in {ms} ms and holds {} MiB{}",
+                "{name} ({program}), {confined}, opened a session in {ms} ms and holds {} MiB{}{open}",
                 memory >> 20,
                 fitting(memory),
             );
@@ -77,6 +81,9 @@ fn look_at(name: &str, suite: &Suite) -> Result<Finding, Failure> {
         Err(error) => problem(&error),
     })
 }
+
+/// Of an agent whose processes can make namespaces of their own.
+const OPEN: &str = "; in namespaces of its own it can fill the machine's memory: install bubblewrap 0.8.0 or a later one";
 
 /// How many such agents the machine has room for now, for `--jobs`; nothing where that is not known.
 fn fitting(memory: u64) -> String {

@@ -48,6 +48,22 @@ fn a_turn_that_satisfies_everything_ends_the_session_at_once() {
 }
 
 #[test]
+fn a_turn_that_is_replayed_says_which_intents_are_judged_in_it() {
+    let mut session = paper(3, 2);
+    let changes = [
+        change(1, 1, Status::Completed),
+        change(1, 0, Status::Provided),
+    ];
+    let judged = session.replay_turn(&changes, &[]);
+    assert_eq!(judged, Ok([vec![0, 1, 2], vec![0, 2]]));
+    // Nobody would answer a question of the last turn.
+    let judged = session.replay_turn(&[], &[]);
+    assert_eq!(judged, Ok([vec![2], vec![]]));
+    let judged = pi_bench(1, 1).replay_turn(&[], &[]);
+    assert_eq!(judged, Ok([vec![0], vec![0]]));
+}
+
+#[test]
 fn stage_two_sees_only_what_stage_one_left_open() {
     let mut session = paper(3, 30);
     session.turn_done().unwrap();

@@ -22,6 +22,7 @@ use pibench_sandbox::workspace::{View, remove_folder};
 use pibench_suite::catalog;
 use pibench_suite::manifest::{AgentFile, AgentHome, AgentTools, Isolation};
 use pibench_suite::suite::Suite;
+use pibench_vault::keyring;
 
 use crate::error::EpisodeError;
 use crate::plan::{AgentRole, Plan};
@@ -316,13 +317,15 @@ fn clear_home(keep: &Keep) -> std::io::Result<()> {
     Utf8Path::from_path(&keep.home()).map_or(Ok(()), remove_folder)
 }
 
-/// What no confined agent may see: the suite, who may do what, the run's folder, the operator's home, and suites and runs that lie
-/// beside its program.
+/// What no confined agent may see: the suite, who may do what, the run's folder, the private keys that open packs, the operator's
+/// home, and suites and runs that lie beside its program.
 pub fn hide(suite: &Suite, run: Option<PathBuf>) -> Hidden {
     let here = |folder: &&Path| !folder.as_os_str().is_empty();
     let folder = suite.path.as_std_path().parent().filter(here);
     let policy = suite.policy.iter().map(|path| path.as_std_path());
-    let folders = policy.chain([folder.unwrap_or(Path::new("."))]).map(whole);
+    let keys = keyring::key_files().iter().map(PathBuf::as_path);
+    let folder = folder.unwrap_or(Path::new("."));
+    let folders = policy.chain(keys).chain([folder]).map(whole);
     let home = process_environment("HOME").map(|home| whole(Path::new(&home)));
     Hidden {
         folders: folders.chain(run).collect(),

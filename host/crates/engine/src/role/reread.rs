@@ -19,24 +19,19 @@ const BESIDE: usize = 2;
 /// Delimiters that are tried. There is one, and what an agent made a judge repeat.
 const MOST_NONCES: usize = 16;
 
-/// Whether more than half of the models say yes, for each of the texts. None where the replies of one cannot be read, or
-/// are about other texts.
-pub(crate) fn majority(
+/// What each of the models said of each of the texts, in their order. None where the replies of one cannot be read, or are
+/// about other texts.
+pub(crate) fn verdicts(
     exchanges: &[Exchange],
     names: [PromptName; 2],
     texts: &[&str],
-) -> Option<Vec<bool>> {
-    let votes = exchanges
-        .iter()
-        .map(|exchange| verdicts(exchange, names, texts));
-    let votes: Vec<Vec<Verdict>> = votes.collect::<Option<_>>()?;
-    let yes = |at: usize| votes.iter().filter(|votes| votes[at].yes).count();
-    let said = (0..texts.len()).map(|at| yes(at) * 2 > votes.len());
-    (!votes.is_empty()).then(|| said.collect())
+) -> Option<Vec<Vec<Verdict>>> {
+    let exchanges = exchanges.iter();
+    let said = exchanges.map(|exchange| of_one(exchange, names, texts));
+    said.collect()
 }
 
-/// What one model said of each of the texts, in their order.
-fn verdicts(exchange: &Exchange, names: [PromptName; 2], texts: &[&str]) -> Option<Vec<Verdict>> {
+fn of_one(exchange: &Exchange, names: [PromptName; 2], texts: &[&str]) -> Option<Vec<Verdict>> {
     let name = names
         .into_iter()
         .find(|name| name.file() == exchange.prompt)?;
@@ -138,6 +133,7 @@ fn read(
 mod tests {
     use super::*;
     use pibench_core::message::Usage;
+    use pibench_core::session::Style;
 
     const NONCE: &str = "0123456789abcdef";
     const TEXTS: [&str; 2] = ["The letter is dated.", "The letter is signed."];
@@ -163,8 +159,10 @@ mod tests {
         (1..).zip(blocks).map(block).collect()
     }
 
+    /// What the models say of both texts, one after another.
     fn said(exchanges: &[Exchange]) -> Option<Vec<bool>> {
-        majority(exchanges, RUBRIC, &TEXTS)
+        let said = verdicts(exchanges, RUBRIC, &TEXTS)?;
+        Some(said.iter().flatten().map(|verdict| verdict.yes).collect())
     }
 
     #[test]
@@ -190,16 +188,32 @@ mod tests {
     }
 
     #[test]
-    fn more_than_half_decide() {
+    fn all_models_are_read_or_none() {
         let [dated, signed] = TEXTS;
         let of = |first, second| {
             let reply = reply(&[(dated, first), (signed, second)]);
             exchange(PromptName::Rubric, &[1, 2], &[&reply])
         };
-        let three = [of("YES", "NO"), of("YES", "YES"), of("NO", "NO")];
-        assert_eq!(said(&three), Some(vec![true, false]));
-        assert_eq!(said(&three[1..]), Some(vec![false, false]));
-        assert_eq!(said(&[]), None);
+        let two = [of("YES", "NO"), of("NO", "YES")];
+        assert_eq!(said(&two), Some(vec![true, false, false, true]));
+        assert_eq!(said(&[of("YES", "NO"), of("YES", "PERHAPS")]), None);
+    }
+
+    #[test]
+    fn the_style_of_a_question_is_read_where_its_prompt_asks_for_it() {
+        let [dated, signed] = TEXTS;
+        let plain = reply(&[(dated, "YES"), (signed, "NO")]);
+        let styled = plain.replace("YES\n", "YES\nSTYLE: OPTIONS\n");
+        let styled = styled.replace("NO\n", "NO\nSTYLE: NONE\n");
+        for (name, reply, style) in [
+            (PromptName::PiBenchQuestion, &styled, Some(Style::Options)),
+            (PromptName::Question, &plain, None),
+        ] {
+            let exchange = exchange(name, &[1, 2], &[reply]);
+            let said = verdicts(&[exchange], QUESTION, &TEXTS).unwrap();
+            let found = said[0].iter().map(|verdict| verdict.style);
+            assert_eq!(found.collect::<Vec<_>>(), [style, None]);
+        }
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Workspace {
 
     fn look_into(&self, folder: &WorkspacePath, found: &mut Found) -> Result<(), WorkspaceError> {
         let quota = *self.view.quota();
-        let entries = match self.entries(folder) {
+        let entries = match self.entries(folder, &mut found.left_out) {
             Ok(entries) => entries,
             // It went while it was looked at.
             Err(WorkspaceError::NotFound(_) | WorkspaceError::NotADirectory(_)) => return Ok(()),
@@ -90,7 +90,9 @@ impl Workspace {
             }
             found.usage.files += 1;
             match kind {
-                view::EntryKind::Refused => {}
+                view::EntryKind::Refused => found.left_out.push(format!(
+                    "{path}: it is a link, a file of more names than this, or no file at all"
+                )),
                 view::EntryKind::Directory if path.depth() as u64 >= u64::from(quota.depth) => {
                     found.left_out.push(format!(
                         "{path}: folders are looked at {} deep",
@@ -121,15 +123,19 @@ impl Workspace {
     }
 
     /// The entries of a folder, sorted by path, each with why it cannot be read, where the right to it was taken away and is not
-    /// to be had back.
+    /// to be had back. How many more have a name that no path can hold is told.
     fn entries(
         &self,
         folder: &WorkspacePath,
+        left_out: &mut Vec<String>,
     ) -> Result<Vec<(view::Entry, Option<Error>)>, WorkspaceError> {
         let directory = self.view.directory(folder)?;
-        let mut entries = Vec::new();
+        let (mut entries, mut nameless) = (Vec::new(), 0_u64);
         let mut visit = |path: Option<WorkspacePath>, found: &Metadata| {
-            let Some(path) = path else { return };
+            let Some(path) = path else {
+                nameless += 1;
+                return;
+            };
             let name = path.split_last().map_or("", |(_, name)| name);
             let taken = rights::take(&directory, name, found, rights::TO_READ);
             // One that has gone is not there to be read.
@@ -139,6 +145,11 @@ impl Workspace {
             entries.push((view::entry(path, found), refused));
         };
         self.view.walk(&directory, folder, false, &mut visit)?;
+        if nameless > 0 {
+            left_out.push(format!(
+                "{folder}/: {nameless} with a name that no path can have"
+            ));
+        }
         entries.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
         Ok(entries)
     }
@@ -166,17 +177,22 @@ pub fn overfull(folder: &Path, quota: &Quota) -> Option<String> {
                 reason => return reason,
             },
         };
-        for entry in entries.filter_map(Result::ok) {
+        for entry in entries {
             files += 1;
             if files > quota.files {
                 let most = quota.files;
                 return Some(format!("it holds more than {most} files and folders"));
             }
-            let Ok(found) = entry.metadata() else {
-                continue;
+            let looked = entry.and_then(|entry| Ok((entry.file_name(), entry.metadata()?)));
+            let (name, found) = match looked {
+                Ok(looked) => looked,
+                Err(error) => match closed(error) {
+                    None => continue,
+                    reason => return reason,
+                },
             };
             if found.is_dir() {
-                let path = folder.join(entry.file_name());
+                let path = folder.join(name);
                 // Where it is refused, the listing says so.
                 let _ = rights::take(&root, &path, &found, rights::TO_READ);
                 folders.push(path);
@@ -250,7 +266,8 @@ mod tests {
         std::os::unix::fs::symlink("/etc/passwd", root.join("link")).unwrap();
         let own = WorkspacePath::parse("own.md").unwrap();
         workspace.write(&own, b"by the door\n").unwrap();
-        assert_eq!(workspace.compare().unwrap(), Vec::<String>::new());
+        let told = workspace.compare().unwrap();
+        assert!(told.len() == 1 && told[0].starts_with("link: "), "{told:?}");
         let changes = workspace.take_changes().unwrap();
         let told: Vec<_> = changes
             .iter()
@@ -287,6 +304,24 @@ mod tests {
         assert!(told[0].starts_with("a/b/c: folders"), "{told:?}");
         assert!(told[1].starts_with("large: 51 bytes"), "{told:?}");
         assert!(workspace.take_changes().unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_has_two_names_or_none_that_a_path_can_have_is_left_out_with_a_word() {
+        let (folder, mut workspace) = watched(Quota::default());
+        let root = folder.path().join("w");
+        workspace.watch().unwrap();
+        std::fs::write(root.join("report.md"), "done\n").unwrap();
+        std::fs::hard_link(root.join("report.md"), root.join("deep/report.bak")).unwrap();
+        std::fs::write(root.join("deep/a\\b"), "done\n").unwrap();
+        std::fs::write(root.join("own.md"), "done\n").unwrap();
+        let told = workspace.compare().unwrap();
+        let names = told.iter().filter_map(|told| told.split(':').next());
+        let names: Vec<&str> = names.collect();
+        assert_eq!(names, ["deep/", "deep/report.bak", "report.md"], "{told:?}");
+        let changes = workspace.take_changes().unwrap();
+        let changes = changes.iter().map(|change| change.path.as_str());
+        assert_eq!(changes.collect::<Vec<_>>(), ["own.md"]);
     }
 
     /// Writes beside the door, with the rights that this mode leaves.

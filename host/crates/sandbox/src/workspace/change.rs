@@ -149,9 +149,19 @@ impl Tracker {
             // What takes turns in being a file and a folder is the file.
             let mut above = std::iter::successors(path.parent(), WorkspacePath::parent);
             let content = if above.any(|folder| files.contains(&folder)) {
-                None
+                Ok(None)
             } else {
-                current(view, &path)?
+                current(view, &path)
+            };
+            let content = match content {
+                // The kernel gives its holder time to let it go.
+                Err(error) if error.is_of_a_leased_file() => {
+                    tracing::warn!(%error, "a process has a lease of a file: it is looked at in the next turn");
+                    files.insert(path.clone());
+                    now.keep(path, before);
+                    continue;
+                }
+                content => content?,
             };
             if let Some((kind, added)) = compare(&before, content.as_deref()) {
                 let change = Change {

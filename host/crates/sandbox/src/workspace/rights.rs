@@ -1,7 +1,6 @@
 //! Rights that an agent's process took from its user, whose files they are: the host gives them back, as far as it needs them.
 //! No link is followed out of the folder, and no right is taken away.
 
-use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
@@ -29,19 +28,4 @@ pub(super) fn take(
         return Ok(());
     }
     directory.set_permissions(name, Permissions::from_mode(found.mode() | wanted))
-}
-
-/// Makes a folder, and all folders in it, such that it can be removed.
-pub(super) fn open_up(directory: &Dir, name: &OsStr) -> io::Result<()> {
-    let found = directory.symlink_metadata(name)?;
-    if !found.is_dir() {
-        return Ok(());
-    }
-    take(directory, name, &found, TO_WRITE)?;
-    let below = directory.open_dir(name)?;
-    for entry in below.entries()? {
-        let name = entry?.file_name();
-        open_up(&below, &name)?;
-    }
-    Ok(())
 }

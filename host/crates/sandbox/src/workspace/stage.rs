@@ -163,20 +163,53 @@ pub(super) fn remove(directory: &Dir, name: &OsStr) -> io::Result<()> {
             return Err(error);
         }
         times += 1;
-        // Where this fails, the next time tells.
-        let _ = rights::open_up(directory, name);
     }
     Ok(())
 }
 
+/// A folder within a folder is moved up first: no depth takes a stack, open files or a path that is too long.
 fn remove_as_it_is(directory: &Dir, name: &OsStr) -> io::Result<()> {
     let found = match directory.symlink_metadata(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         found => found?,
     };
-    if found.is_dir() {
-        directory.remove_dir_all(name)
-    } else {
-        directory.remove_file(name)
+    if !found.is_dir() {
+        return directory.remove_file(name);
     }
+    rights::take(directory, name, &found, rights::TO_WRITE)?;
+    let top = directory.open_dir(name)?;
+    let (mut ahead, mut number) = (Vec::new(), 0);
+    move_up(&top, &top, &mut ahead, &mut number)?;
+    while let Some(folder) = ahead.pop() {
+        move_up(&top.open_dir(&folder)?, &top, &mut ahead, &mut number)?;
+        top.remove_dir(&folder)?;
+    }
+    directory.remove_dir(name)
+}
+
+/// Removes the files of a folder and moves the folders in it to the top, each under a number that is free there.
+fn move_up(folder: &Dir, top: &Dir, ahead: &mut Vec<String>, number: &mut u64) -> io::Result<()> {
+    let names = folder.entries()?;
+    let names = names.map(|entry| entry.map(|entry| entry.file_name()));
+    for name in names.collect::<io::Result<Vec<_>>>()? {
+        let found = folder.symlink_metadata(&name)?;
+        if !found.is_dir() {
+            folder.remove_file(&name)?;
+            continue;
+        }
+        // To be moved it has to be written, too.
+        rights::take(folder, &name, &found, rights::TO_WRITE)?;
+        let free = loop {
+            *number += 1;
+            let free = number.to_string();
+            match top.symlink_metadata(&free) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break free,
+                Err(error) => return Err(error),
+                Ok(_) => {}
+            }
+        };
+        folder.rename(&name, top, &free)?;
+        ahead.push(free);
+    }
+    Ok(())
 }

@@ -1,6 +1,8 @@
 //! The host's own hand: nothing that an agent left keeps it from its work.
 
 use camino::Utf8PathBuf;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 use tempfile::TempDir;
 
 use crate::workspace::{Quota, Usage, Workspace, WorkspaceError};
@@ -90,6 +92,26 @@ fn links_and_folders_without_end_are_cleared_away() {
     assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0);
     assert_eq!(workspace.usage(), Usage::default());
     assert_eq!(std::fs::read(outer.path().join("kept")).unwrap(), b"kept");
+}
+
+#[cfg(unix)]
+#[test]
+fn folders_of_any_depth_are_cleared_away_whatever_is_locked_in_them() {
+    let (outer, mut workspace) = with(Quota::default());
+    let root = outer.path().join("ws");
+    let mut folder = Dir::open_ambient_dir(&root, ambient_authority()).unwrap();
+    for _ in 0..20_000 {
+        folder.create_dir("d").unwrap();
+        folder = folder.open_dir("d").unwrap();
+    }
+    // Names that the host itself gives, too.
+    std::fs::write(root.join("d/1"), "1").unwrap();
+    std::fs::create_dir_all(root.join("d/d/2/locked")).unwrap();
+    std::fs::create_dir_all(root.join("d/2/locked")).unwrap();
+    let locked = std::os::unix::fs::PermissionsExt::from_mode(0o000);
+    std::fs::set_permissions(root.join("d/d/2"), locked).unwrap();
+    workspace.clear().unwrap();
+    assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0);
 }
 
 #[test]
