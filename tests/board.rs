@@ -371,7 +371,7 @@ async fn what_a_record_says_of_places_is_not_followed() {
     let said = expect_found(&output, 3);
     for part in [
         "run-1: failed to check run-1: it is a run of the suite ",
-        "and it is checked by other/suite.toml, the suite ",
+        "and it is checked by the suite ",
         "name the file of the suite that was played by --suite",
         &format!("(they differ in the suite's `{session}`)"),
     ] {
@@ -883,6 +883,21 @@ async fn a_copy_under_another_agents_name_is_the_same_run_and_another_agent_is_n
     for (name, reason) in refused {
         assert!(reason.contains(words), "{name}: {reason}");
     }
+    // Where nobody signs, the first by the name of its file is not taken for whose it is.
+    let unsigned = RULES.replace("signed = true", "signed = false");
+    scene.write("board.toml", &unsigned);
+    fs::remove_dir_all(scene.path("sent")).unwrap();
+    send(&scene, &["one"], None, "sent/honest.submission");
+    let (rows, refused) = built(&scene, "unsigned");
+    assert_eq!(rows, ["honest/run-1"], "{refused:?}");
+    send(&scene, &["copied"], None, "sent/aaa.submission");
+    let (rows, refused) = built(&scene, "unsigned-copied");
+    assert!(rows.is_empty() && refused.len() == 2, "{refused:?}");
+    for (name, reason) in refused {
+        for agent in ["by openai/ann", "by openai/eve"] {
+            assert!(reason.contains(agent), "{name}: {reason}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -1135,6 +1150,18 @@ async fn what_a_board_would_not_read_is_not_prepared_and_the_operators_mistake_i
             expect(&scene.run(&args), 3, &[reason]);
         }
         assert!(!scene.path("site").exists());
+    }
+    // Nor is the room that this machine lacks the submitter's: no file may have more than a block.
+    for command in [
+        &["board", "build", "sent", "--out", "site"][..],
+        &["submit", "check", "sent/ana.submission"],
+    ] {
+        let args = [command, &["--suite", file], &BY, &SIGNERS].concat();
+        let narrow = scene
+            .command_after("trap '' XFSZ; ulimit -f 1", &args)
+            .output();
+        let said = ["failed to unpack", "ana.submission", "File too large"];
+        expect(&narrow.unwrap(), 4, &said);
     }
     // A suite may be named by its folder.
     let build = ["board", "build", "sent", "--out", "site", "--suite", folder];

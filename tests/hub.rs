@@ -339,6 +339,13 @@ async fn a_turn_that_a_killed_hub_lost_is_begun_anew_and_nothing_else_is_lost() 
         Some("this turn begins here")
     );
     ana.converse(&mcp, json!({})).await;
+    // Nothing is made of a message of too many values; the twin is one of fewer.
+    for (many, is_read) in [(20_000, false), (19_000, true)] {
+        let arguments = json!({ "path": ".", "more": vec![0; many] });
+        let (_, told) = ana.call(&mcp, "list_dir", arguments).await;
+        let refused = told.contains("no message of more than 20000 values is read: send fewer");
+        assert_eq!(refused, !is_read, "{told}");
+    }
     ana.call(
         &mcp,
         "write_file",

@@ -226,6 +226,9 @@ async fn a_turn_is_charged_for_a_late_answer_and_not_for_waiting_also_in_a_subag
     let second = turns.iter().find(|turn| turn["session"] == "two").unwrap();
     assert_eq!(second["response"], "");
     assert_eq!(second["outcome"], "turn_timeout", "{second:#}");
+    // The late answer was asked for: a call of which nobody knows the tokens. The server told those of the others.
+    let lost = |turn: &Value| turn["usage"]["agent"]["uncounted_calls"].as_u64();
+    assert_eq!((lost(&turns[0]), lost(second)), (None, Some(1)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

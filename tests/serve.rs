@@ -70,6 +70,17 @@ impl Server {
         }
     }
 
+    /// What is answered to a call whose arguments hold so many values.
+    fn call_with(&mut self, many: usize) -> Value {
+        self.send(&call_with(many));
+        loop {
+            let message = self.line();
+            if message["id"] == "many" {
+                return message;
+            }
+        }
+    }
+
     fn greet(&mut self) {
         let params = json!({
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
@@ -108,6 +119,19 @@ impl Drop for Server {
 
 fn said(scene: &Scene) -> String {
     std::fs::read_to_string(scene.path("said.txt")).unwrap()
+}
+
+fn call_with(many: usize) -> Value {
+    let arguments = json!({ "path": ".", "more": vec![0; many] });
+    let params = json!({ "name": "list_dir", "arguments": arguments });
+    json!({ "jsonrpc": "2.0", "id": "many", "method": "tools/call", "params": params })
+}
+
+/// Nothing is made of a message of too many values, and its sender is told; the twin is one of fewer.
+fn check_weighed(too_many: &Value, fewer: &Value) {
+    let told = "no message of more than 200000 values is read: send fewer";
+    assert_eq!(too_many["error"]["message"], told, "{too_many}");
+    assert!(fewer["result"].is_object(), "{fewer}");
 }
 
 fn text(called: &Value) -> &str {
@@ -154,6 +178,7 @@ fn an_agent_from_outside_plays_whole_sessions_over_standard_input_and_output() {
     );
     let written = server.call("write_file", &json!({ "path": "a.md", "content": "x" }));
     assert_eq!(text(&written), "Created a.md (1 line, 1 byte)");
+    check_weighed(&server.call_with(200_000), &server.call_with(100_000));
     let refused = server.call("read_file", &json!({ "path": "../a" }));
     assert_eq!(refused["isError"], true);
     assert!(text(&refused).contains("is not accepted"), "{refused}");
@@ -283,6 +308,13 @@ fn a_port_that_is_taken_is_told_before_a_run_folder_is_made() {
     drop(taken);
     let mut server = Server::start(&scene, &["--port", &port]);
     assert_eq!(server.line()["url"], format!("http://{address}/mcp"));
+    // Nobody took the first message, which waits, and this can be gone on with.
+    let id = rustix::process::Pid::from_child(&server.child);
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    assert_eq!(server.end(), Some(130));
+    let talk = said(&scene);
+    let again = "Interrupted. Go on with: pibench-host serve --resume ";
+    assert!(talk.contains(again), "{talk}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -315,6 +347,16 @@ async fn the_server_wants_its_token_and_no_other_host() {
     assert_eq!(status(token, &[]).await, 200);
     assert_eq!(status("wrong", &[]).await, 401);
     assert_eq!(status("", &[]).await, 401);
+    let answer = async |many| {
+        let request = client
+            .post(url)
+            .header("accept", "application/json, text/event-stream")
+            .bearer_auth(token)
+            .json(&call_with(many));
+        let answer = request.send().await.unwrap().text().await.unwrap();
+        serde_json::from_str::<Value>(&answer).unwrap()
+    };
+    check_weighed(&answer(200_000).await, &answer(100_000).await);
     assert_eq!(status(token, &[("host", "evil.example")]).await, 403);
     assert_eq!(
         status(token, &[("origin", "http://evil.example")]).await,

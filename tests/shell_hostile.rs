@@ -155,12 +155,22 @@ async fn output_that_a_limit_cuts_is_never_taken_for_whole() {
             "seq 1 100000 | expand | expand | expand | cat | numfmt --padding=40 | wc -l",
             "limit (",
         ),
+        (
+            "find . -printf \"$(seq 1 100000)$(seq 1 100000)\" | wc -l",
+            "find: output size limit",
+        ),
     ] {
         let output = desk.fails(line, said).await;
         assert!(output.stopped.is_some(), "{line}: {output:?}");
     }
     for (line, expected) in [
         ("seq 1 100000 | wc -l", "100000\n"),
+        ("find . -maxdepth 0 | wc -l", "1\n"),
+        // Words of the agent's own program are no limit of the shell.
+        (
+            "echo 'note: the daily limit (500 EUR) was exceeded' >&2; echo ok",
+            "ok\n",
+        ),
         ("yes | head -2", "y\ny\n"),
         ("head -c 1048576 /dev/zero | wc -c", "1048576\n"),
         ("tr -dc a-f < /dev/urandom | head -c 9 | wc -c", "9\n"),

@@ -221,7 +221,13 @@ async fn the_page_on_sharing_plays_from_the_first_key_to_the_board() {
     assert_eq!(eve.ended(&begun).await["state"], "finished");
     assert_eq!(hub.end(), Some(0));
     assert_nothing_shown(&scene, "books");
-    // One who sends a record of the private suite in clear does not get it onto the site.
+    // One who sends a record of the private suite in clear does not get it onto the site, nor what its changed verdicts should be.
+    forge(&scene, "trial/journal/first.r1.jsonl", |line| {
+        let items = line.get_mut("items").and_then(Value::as_array_mut);
+        for item in items.into_iter().flatten() {
+            item["pass"] = (item["pass"] != true).into();
+        }
+    });
     let open = [scene.path("trial")];
     let out = scene.path("sent/open.submission");
     submission::write(&out, &List::of(&open).unwrap(), None, &open).unwrap();
@@ -280,6 +286,10 @@ fn assert_ranked(scene: &Scene) {
         reasons.contains("its private record does not hold together"),
         "{reasons}"
     );
-    let reasons = board["refused"][1]["reasons"].to_string();
-    assert!(reasons.contains("its suite is private"), "{reasons}");
+    let reasons = board["refused"][1]["reasons"].as_array().unwrap();
+    let [unsigned, open] = &reasons[..] else {
+        panic!("{reasons:?}");
+    };
+    assert!(unsigned.to_string().contains("nobody signed it"));
+    assert!(open.to_string().contains("run-1: its suite is private"));
 }

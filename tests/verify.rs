@@ -160,14 +160,73 @@ fn a_score_that_does_not_follow_is_found() {
     assert!(said.contains("do not follow from its turns"), "{said}");
 }
 
+/// A record that has more turns than its session, or problems without end, costs whoever looks at it no more than another.
+#[test]
+fn turns_after_a_session_are_not_graded_and_problems_without_end_are_counted() {
+    let scene = Scene::new();
+    scene.play("run", &["--agent", "nop"]);
+    let verified = |code: i32| -> Value {
+        let output = scene.run(&["verify", "run", "--json"]);
+        expect(&output, code, &[]);
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let told = |found: &Value, part: &str| {
+        let problems = found["problems"].as_array().unwrap().iter();
+        problems
+            .filter(|problem| problem.as_str().unwrap().contains(part))
+            .count()
+    };
+    let honest = verified(0);
+    let journal = "run/journal/law_trainee.r1.jsonl";
+    let text = std::fs::read_to_string(scene.path(journal)).unwrap();
+    // The last turn of each session once more, with and without its end.
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        lines.push(line.to_owned());
+        let end = "\"outcome\":\"complete\"";
+        if line.contains("\"event\":\"turn\"") && line.contains(end) {
+            lines.push(line.replace(end, "\"outcome\":null"));
+            lines.push(line.to_owned());
+        }
+    }
+    scene.write(journal, &(lines.join("\n") + "\n"));
+    forge(&scene, journal, |_| ());
+    let found = verified(3);
+    let sessions = first_persona().sessions.len();
+    assert_eq!(
+        told(&found, "the session's rules have no turn here"),
+        sessions,
+        "{found}"
+    );
+    for counted in ["turns", "rules"] {
+        assert_eq!(found[counted], honest[counted], "{found}");
+    }
+    scene.write(journal, &text);
+    let invented =
+        |n: usize| json!({ "item": format!("invented-{n}"), "pass": true, "reason": "" });
+    forge(&scene, journal, |event| {
+        if event["event"] == "turn" {
+            event["items"] = (0..100).map(invented).collect();
+        }
+    });
+    let found = verified(3);
+    assert_eq!(
+        told(&found, "and is not graded in this turn"),
+        20,
+        "{found}"
+    );
+    assert_eq!(told(&found, " more problems"), 1, "{found}");
+}
+
 /// Changes a journal's lines, and makes its chain of hashes right again.
 pub(crate) fn forge(scene: &Scene, path: &str, mut change: impl FnMut(&mut Value)) {
     let path = scene.path(path);
     let mut previous = blake3::hash(b"");
     let mut forged = String::new();
-    for line in std::fs::read_to_string(&path).unwrap().lines() {
+    for (n, line) in (1_u64..).zip(std::fs::read_to_string(&path).unwrap().lines()) {
         let mut event: Value = serde_json::from_str(line).unwrap();
         change(&mut event);
+        event["n"] = n.into();
         event["prev"] = previous.to_hex().as_str().into();
         let text = event.to_string();
         previous = blake3::hash(text.as_bytes());

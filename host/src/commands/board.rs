@@ -20,6 +20,10 @@ use pibench_report::escape::line;
 use pibench_report::run_record::RunRecord;
 use pibench_vault::keyring;
 
+/// How many reasons against an archive the site has, and characters of each. Its sender writes what they quote.
+const MOST_REASONS: usize = 20;
+const LONGEST_REASON: usize = 1000;
+
 /// How the names of archives end.
 pub(super) const ARCHIVE: &str = "submission";
 
@@ -47,6 +51,10 @@ fn build(args: &BuildArgs) -> Result<Exit, Failure> {
         let mut checked = check_archive(&archive, &rules, places, signers, Readers::Everybody)?;
         for run in &mut checked.runs {
             show(run)?;
+        }
+        // What is not ranked leaves its room to the others: unpacked, a small archive can be as large as a disk.
+        if !checked.reasons.is_empty() || checked.runs.iter().all(|run| !run.reasons.is_empty()) {
+            drop(checked.dir.take());
         }
         sent.push((archive, checked));
     }
@@ -165,5 +173,39 @@ fn rank(archive: &str, checked: &mut Checked, rules: &Rules) -> (Vec<Standing>, 
         judged: judged.cloned(),
         doubtful: run.doubtful,
     });
-    (standing.collect(), reasons)
+    (standing.collect(), shorten(reasons))
+}
+
+/// The reasons that the site has room for, and the number of the others.
+fn shorten(mut reasons: Vec<String>) -> Vec<String> {
+    let more = reasons.len().saturating_sub(MOST_REASONS);
+    reasons.truncate(MOST_REASONS);
+    for reason in &mut reasons {
+        if let Some((end, _)) = reason.char_indices().nth(LONGEST_REASON) {
+            reason.truncate(end);
+            reason.push_str(" [...]");
+        }
+    }
+    if more > 0 {
+        let more = count(more, "more reason");
+        reasons.push(format!("{more}: `pibench-host submit check` has them all"));
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_has_the_first_reasons_and_the_number_of_the_others() {
+        let few = vec!["a".repeat(LONGEST_REASON); MOST_REASONS];
+        assert_eq!(shorten(few.clone()), few);
+        let many = vec!["\u{fb01}".repeat(LONGEST_REASON + 1); MOST_REASONS + 2];
+        let shown = shorten(many);
+        assert_eq!(shown.len(), MOST_REASONS + 1);
+        let first = "\u{fb01}".repeat(LONGEST_REASON) + " [...]";
+        assert_eq!(shown[0], first);
+        assert!(shown[MOST_REASONS].starts_with("2 more reasons: "));
+    }
 }

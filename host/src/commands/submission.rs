@@ -37,9 +37,8 @@ pub(super) struct Checked {
     pub(super) runs: Vec<Found>,
     /// Of the archive as a whole.
     pub(super) reasons: Vec<String>,
-    /// The runs lie there, until it is dropped.
-    #[expect(dead_code, reason = "it is held, and not read")]
-    dir: TempDir,
+    /// The runs lie there, until it is dropped; None where they could not be unpacked.
+    pub(super) dir: Option<TempDir>,
 }
 
 impl PlacesArgs {
@@ -145,7 +144,7 @@ pub(super) fn check_archive(
                 signed: None,
                 runs: Vec::new(),
                 reasons: vec![error.to_string()],
-                dir,
+                dir: None,
             });
         }
         Err(error) => return Err(error).or_exit(Exit::Io),
@@ -157,10 +156,13 @@ pub(super) fn check_archive(
     for (run, dir) in list.runs.iter().zip(&dirs) {
         let is_private = keyring::is_private(dir.as_std_path());
         let is_withheld = readers == Readers::Everybody && is_private;
-        let reopen = || {
-            let look = Purpose::Look;
-            reopen_foreign(&machine, dir, look, places)
-        };
+        if !is_private && places.suite.is_some_and(is_secret) {
+            // It is not followed at all: what is found of a record that anybody can change tells what the suite asks.
+            let reason = "its suite is private, and its record lies in it open";
+            reasons.push(format!("{}: {reason}", run.name));
+            continue;
+        }
+        let reopen = || reopen_foreign(&machine, dir, Purpose::Look, places);
         // A record by a stranger that cannot be followed is refused, whatever is wrong with it.
         match look(dir, &run.name, rules, reopen) {
             Ok(mut one) => {
@@ -173,12 +175,10 @@ pub(super) fn check_archive(
                 if is_withheld {
                     one.withhold();
                 }
-                if !is_private && places.suite.is_some_and(is_secret) {
-                    let reason = "its suite is private, and its record lies in it open";
-                    one.reasons.push(reason.into());
-                }
                 found.push(one);
             }
+            // It is nobody's fault who sent it.
+            Err(failure) if failure.exit == Exit::Infrastructure => return Err(failure),
             Err(_) if is_withheld => reasons.push(format!(
                 "{}: it is private and cannot be followed; `pibench-host submit check --identity KEY` says why to a recipient",
                 run.name
@@ -194,6 +194,6 @@ pub(super) fn check_archive(
         signed,
         runs: found,
         reasons,
-        dir,
+        dir: Some(dir),
     })
 }

@@ -4,6 +4,7 @@
 //! Nothing here reaches the machine: `/workspace` is the host's `files` interface, every other path lives in the
 //! instance's memory and goes with it, `python3` asks the host, and what needs a network says that there is none.
 
+pub mod cut;
 pub mod ends;
 pub mod failure;
 pub mod gzip;

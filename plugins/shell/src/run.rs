@@ -9,6 +9,7 @@ use bashkit::{Bash, Error, ExecOptions, InMemoryFs, LimitExceeded, MountableFs, 
 use crate::archive::Gzip;
 use crate::bindings::exports::pibench::plugin::commands::{Command, Guest, Outcome};
 use crate::builtin::{Python, ROOT, STOPPED, Unavailable};
+use crate::cut;
 use crate::disk::Disk;
 use crate::ends::Ends;
 use crate::failure::told;
@@ -113,9 +114,10 @@ async fn run(command: Command) -> Outcome {
 struct Cuts(Arc<Mutex<Option<String>>>);
 
 impl Cuts {
-    /// `seq: line limit (100000) exceeded; output truncated`: so bashkit's commands say that they met a limit of theirs.
+    /// A line of standard error. One that a redirection takes away is not seen: bashkit's hook behind a command comes after
+    /// redirections, and has no standard error.
     fn look_at(&self, line: &str) {
-        if line.contains(" limit (") && line.contains("exceed") {
+        if cut::is_told(line) {
             self.note(format!("the output is not whole: {line}"));
         }
     }

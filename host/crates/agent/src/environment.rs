@@ -206,13 +206,16 @@ impl Environment {
             Ok(search) => search,
             Err(refusal) => return refusal.into(),
         };
-        while search.step(&self.workspace) {
-            tokio::task::yield_now().await;
+        loop {
+            match search.step(&self.workspace) {
+                Ok(true) => tokio::task::yield_now().await,
+                Ok(false) => return Ran::done(search.text()),
+                Err(refusal) => return refusal.into(),
+            }
             if Instant::now() >= deadline {
                 return Refusal::new(OUT_OF_TIME.into()).into();
             }
         }
-        Ran::done(search.text())
     }
 
     /// Carries out the calls to the web among those of one answer, some side by side, until the deadline. By place.
@@ -306,8 +309,8 @@ impl Environment {
     }
 
     /// Puts a result that is too long for a chat into a file of the workspace; the file's path. A file that was read is
-    /// its own copy.
-    pub(super) fn keep_long(&mut self, record: &CallRecord) -> Option<String> {
+    /// its own copy. A fault is the machine's.
+    pub(super) fn keep_long(&mut self, record: &CallRecord) -> Result<Option<String>, Fault> {
         let CallRecord {
             tool,
             arguments,
@@ -315,17 +318,22 @@ impl Environment {
             ..
         } = record;
         if result.len() <= LONG_RESULT || result.chars().count() <= LONG_RESULT {
-            return None;
+            return Ok(None);
         }
         if tool == Builtin::ReadFile.name() {
-            return arguments["path"].as_str().map(str::to_owned);
+            return Ok(arguments["path"].as_str().map(str::to_owned));
         }
         // The clock moves with every call, so the name is free.
         let moment = self.clock.to_string().replace(':', "-");
         let path = format!("{RESULTS_FOLDER}/{moment}.txt");
-        // A workspace that is full keeps nothing: the chat then shortens the result.
-        let written = self.workspace.write(&own_path(&path), result.as_bytes());
-        written.ok().map(|()| path)
+        match self.workspace.write(&own_path(&path), result.as_bytes()) {
+            Ok(()) => Ok(Some(path)),
+            Err(error) => match error.of_the_machine() {
+                Some(fault) => Err(guest_fault("workspace", &fault)),
+                // A workspace that is full keeps nothing: the chat then shortens the result.
+                None => Ok(None),
+            },
+        }
     }
 
     async fn read_file(&mut self, arguments: &read_file::Arguments) -> Ran {
@@ -483,6 +491,8 @@ mod tests {
             panic!("taken for the model's")
         };
         assert_eq!(fault.kind, FaultKind::Infrastructure);
+        let unsent = message::unsent("a", &full, full.of_the_machine());
+        assert!(matches!(Ran::from(unsent), Ran::Broke(_)));
         let quota = WorkspaceError::Quota {
             path,
             limit: Limit::Bytes,

@@ -195,6 +195,9 @@ impl<'a> Agent<'a> {
         if let Err(error) = self.consolidate(environment, &mut done).await {
             return done.ended(TurnEnd::Model(error));
         }
+        if done.faults.iter().any(is_of_the_machine) {
+            return done.ended(TurnEnd::Infrastructure);
+        }
         self.hear(message, &environment.clock.to_string());
         // What earlier turns are turned into is none of this one's time, as it is not at a session's end.
         let mut deadline = Instant::now() + limits.timeout;
@@ -216,18 +219,14 @@ impl<'a> Agent<'a> {
         let (mut continued, mut empty) = (0, 0);
         for _ in 0..iterations {
             let tools = environment.toolbox.specs();
-            let reply = match self.ask(tools, empty < 2, *deadline).await {
+            let spent = &mut done.usage;
+            let reply = match self.ask(tools, empty < 2, *deadline, spent).await {
                 Ok((reply, waited)) => {
                     // What the model did not work is none of the turn's time.
                     *deadline += waited;
                     reply
                 }
-                Err(end) => {
-                    if let TurnEnd::Model(error) = &end {
-                        done.usage += error.usage();
-                    }
-                    return done.ended(end);
-                }
+                Err(end) => return done.ended(end),
             };
             done.usage += reply.usage;
             let Reply {
@@ -280,12 +279,13 @@ impl<'a> Agent<'a> {
         done.ended(TurnEnd::Answered)
     }
 
-    /// One answer within the time that is left, and how long was waited beside it.
+    /// One answer within the time that is left, and how long was waited beside it. `spent` grows by what was spent without one.
     async fn ask(
         &mut self,
         tools: &[ToolSpec],
         may_call: bool,
         deadline: Instant,
+        spent: &mut Usage,
     ) -> Result<(Reply, Duration), TurnEnd> {
         self.chat.fit();
         let request = ChatRequest {
@@ -297,9 +297,15 @@ impl<'a> Agent<'a> {
         };
         let left = deadline.saturating_duration_since(Instant::now());
         match self.model.chat_within(request, left).await {
-            Ok(Some(answered)) => Ok(answered),
-            Ok(None) => Err(TurnEnd::Timeout),
-            Err(error) => Err(TurnEnd::Model(error)),
+            Ok(Ok(answered)) => Ok(answered),
+            Ok(Err(usage)) => {
+                *spent += usage;
+                Err(TurnEnd::Timeout)
+            }
+            Err(error) => {
+                *spent += error.usage();
+                Err(TurnEnd::Model(error))
+            }
         }
     }
 
@@ -351,7 +357,11 @@ impl<'a> Agent<'a> {
             span.in_scope(|| told::call(&record.arguments, &record.result));
             drop(span);
             let file = if self.chat.is_bounded() {
-                environment.keep_long(&record)
+                environment.keep_long(&record).unwrap_or_else(|fault| {
+                    answer.ended = Some(TurnEnd::Infrastructure);
+                    done.faults.push(fault);
+                    None
+                })
             } else {
                 None
             };
@@ -498,13 +508,16 @@ impl Answer {
             Some(Effect::Picture(step)) => self.pictures.push(step),
             None => {}
         }
-        let broke = |fault: &Fault| fault.kind == FaultKind::Infrastructure;
-        if fault.as_ref().is_some_and(broke) {
+        if fault.as_ref().is_some_and(is_of_the_machine) {
             self.ended = Some(TurnEnd::Infrastructure);
         }
         done.faults.extend(fault);
         record
     }
+}
+
+fn is_of_the_machine(fault: &Fault) -> bool {
+    fault.kind == FaultKind::Infrastructure
 }
 
 /// Whether a turn goes on after some calls.

@@ -63,7 +63,13 @@ pub(super) async fn remember(
     environment: &mut Environment,
 ) -> Result<Remembered, ModelError> {
     let mut done = Remembered::default();
-    let memory = read(&environment.workspace, MEMORY).unwrap_or_default();
+    let memory = match read(&environment.workspace, MEMORY) {
+        Ok(memory) => memory,
+        Err(error) => {
+            done.fault = Some(unsaved(&error));
+            return Ok(done);
+        }
+    };
     let tools = environment.toolbox.specs();
     let saved = match ask(model, chat, tools, occasion.words(), &memory, &mut done).await {
         Ok(Some(saved)) => saved,
@@ -75,7 +81,7 @@ pub(super) async fn remember(
         Err(error) => return Err(error),
     };
     if let Err(error) = save(&saved, environment) {
-        done.fault = Some(fault(&format!("the memory could not be written: {error}")));
+        done.fault = Some(unsaved(&error));
     }
     done.entry = saved.history_entry;
     Ok(done)
@@ -167,6 +173,18 @@ fn fault(message: &str) -> Fault {
     }
 }
 
+/// What the machine keeps from being read or written is none of the model's faults.
+fn unsaved(error: &WorkspaceError) -> Fault {
+    let fault = fault(&format!("the memory could not be kept: failed to {error}"));
+    match error.of_the_machine() {
+        Some(_) => Fault {
+            kind: FaultKind::Infrastructure,
+            ..fault
+        },
+        None => fault,
+    }
+}
+
 fn save(saved: &Saved, environment: &mut Environment) -> Result<(), WorkspaceError> {
     let Saved {
         history_entry,
@@ -189,4 +207,29 @@ fn save(saved: &Saved, environment: &mut Environment) -> Result<(), WorkspaceErr
         &own_path(MEMORY),
         format!("{}\n", memory_update.trim()).as_bytes(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pibench_core::path::WorkspacePath;
+    use pibench_sandbox::workspace::Limit;
+
+    #[test]
+    fn memory_that_a_full_disk_loses_is_the_machines_fault_and_that_of_a_full_quota_the_models() {
+        let path = WorkspacePath::ROOT;
+        let full = WorkspaceError::Io {
+            path: path.clone(),
+            // ENOSPC
+            source: std::io::Error::from_raw_os_error(28),
+        };
+        assert_eq!(unsaved(&full).kind, FaultKind::Infrastructure);
+        let quota = WorkspaceError::Quota {
+            path,
+            limit: Limit::Bytes,
+            allowed: 1,
+            actual: 2,
+        };
+        assert_eq!(unsaved(&quota).kind, FaultKind::Model);
+    }
 }

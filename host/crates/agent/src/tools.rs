@@ -453,7 +453,7 @@ mod tests {
                 Tool::Glob(arguments) => glob::run(workspace, &arguments),
                 Tool::Grep(arguments) => {
                     let mut search = grep::Search::new(workspace, arguments)?;
-                    while search.step(workspace) {}
+                    while search.step(workspace)? {}
                     Ok(search.text())
                 }
                 Tool::NotebookEdit(arguments) => notebook_edit::run(workspace, &arguments),

@@ -221,7 +221,7 @@ pub fn unpack(path: &Path, to: &Path) -> Result<Unpacked, SubmissionError> {
         reason,
     };
     let failed = |source| SubmissionError::Io {
-        doing: "read",
+        doing: "unpack",
         path: path.to_owned(),
         source,
     };
@@ -274,18 +274,18 @@ pub fn unpack(path: &Path, to: &Path) -> Result<Unpacked, SubmissionError> {
         }
         let within =
             place(&name).ok_or_else(|| refused(format!("`{shown}` is no file of a run")))?;
-        let target = to.join(within);
-        let dir = target.parent().unwrap_or(to);
-        fs::create_dir_all(dir).map_err(failed)?;
-        let mut file = File::create_new(&target).map_err(failed)?;
-        io::copy(&mut entry, &mut file)
-            .map_err(|error| refused(format!("`{shown}` is not whole ({error})")))?;
+        put(&mut entry, &to.join(within)).map_err(|error| match error.raw_os_error() {
+            // The system's word, of a full disk or a broken one, is about no archive.
+            Some(_) => failed(error),
+            None => refused(format!("`{shown}` is not whole ({error})")),
+        })?;
     }
     check_end(tar.into_inner()).map_err(refused)?;
     let text = text.ok_or_else(|| refused(format!("it has no {LIST}")))?;
     let list: List =
         serde_json::from_str(&text).map_err(|error| refused(format!("{LIST}: {error}")))?;
     let runs = runs_of(&list, to).map_err(refused)?;
+    make_folders(&runs).map_err(failed)?;
     Ok(Unpacked {
         list,
         text,
@@ -293,6 +293,24 @@ pub fn unpack(path: &Path, to: &Path) -> Result<Unpacked, SubmissionError> {
         digest: digest.finalize().to_hex().to_string(),
         runs,
     })
+}
+
+/// Puts an entry's bytes into a new file.
+fn put(entry: &mut impl Read, target: &Path) -> io::Result<()> {
+    if let Some(dir) = target.parent() {
+        fs::create_dir_all(dir)?;
+    }
+    io::copy(entry, &mut File::create_new(target)?).map(drop)
+}
+
+/// Makes the folders that a run has, and that an archive leaves out where they hold nothing.
+fn make_folders(runs: &[PathBuf]) -> io::Result<()> {
+    for run in runs {
+        for name in ["journal", "blobs", "trajectories", "workspaces"] {
+            fs::create_dir_all(run.join(name))?;
+        }
+    }
+    Ok(())
 }
 
 /// Behind the end of a tar some readers see another one.
@@ -353,9 +371,6 @@ fn runs_of(list: &List, to: &Path) -> Result<Vec<PathBuf>, String> {
                 "the seal of {} is not the one that is listed",
                 run.name
             ));
-        }
-        for name in ["journal", "blobs", "trajectories", "workspaces"] {
-            fs::create_dir_all(path.join(name)).map_err(|error| error.to_string())?;
         }
         runs.push(path);
     }

@@ -245,10 +245,10 @@ impl Usage {
     }
 
     /// With what it costs; None when the price is not known. A question is never of no tokens: a server that says so, or says
-    /// nothing, has not counted.
+    /// nothing, has not counted. Nor has one that says nothing of its answer: its call comes as uncounted.
     #[must_use]
     pub fn priced(mut self, price: Option<&Price>) -> Self {
-        let is_counted = self.input_tokens > 0;
+        let is_counted = self.input_tokens > 0 && self.uncounted_calls == 0;
         if !is_counted {
             self.uncounted_calls = self.calls;
         }

@@ -22,8 +22,8 @@ pub struct LimitReached {
 /// `--max-cost` cannot be kept to: a server does not say how many tokens it took.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "keep to --max-cost: {server} sends no count of tokens (`usage`), so that nobody knows what its answers cost; have it send \
-     that, or set the bound aside by --max-cost inf"
+    "keep to --max-cost: {server} sends no count of tokens (`usage`) or none of its output, so that nobody knows what its answers \
+     cost; have it send that, or set the bound aside by --max-cost inf"
 )]
 pub struct Uncounted {
     pub server: String,
@@ -196,9 +196,21 @@ pub enum RunError {
     Task(#[from] tokio::task::JoinError),
 }
 
+impl RunError {
+    /// Whether the machine lacked something, such as memory or room on its disk: it says nothing of what was looked at.
+    pub fn is_of_machine(&self) -> bool {
+        match self {
+            Self::Episode(EpisodeError::Workspace(error)) => error.of_the_machine().is_some(),
+            Self::Episode(error) => error.is_infrastructure(),
+            _ => false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pibench_core::path::WorkspacePath;
     use pibench_sandbox::GuestFault;
 
     #[test]
@@ -221,5 +233,18 @@ mod tests {
         );
         assert!(open(late.clone()).is_infrastructure() && load(late).is_infrastructure());
         assert!(!open(greedy.clone()).is_infrastructure() && !load(greedy).is_infrastructure());
+    }
+
+    #[test]
+    fn a_full_disk_says_nothing_of_a_record_and_a_path_that_is_a_folder_does() {
+        let path = WorkspacePath::parse("a").unwrap();
+        let of = |error: WorkspaceError| RunError::from(EpisodeError::from(error)).is_of_machine();
+        // ENOSPC
+        let source = std::io::Error::from_raw_os_error(28);
+        assert!(of(WorkspaceError::Io {
+            path: path.clone(),
+            source
+        }));
+        assert!(!of(WorkspaceError::NotAFile(path)));
     }
 }

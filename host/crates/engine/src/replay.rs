@@ -1,22 +1,25 @@
 //! An episode followed through its journal, without playing it: the workspace and the apps as they were at each line, and
 //! the rule verdicts that its graders give there. It compares nothing and writes nothing to the run folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use camino::Utf8Path;
 
 use super::episode::follow;
-use super::error::EpisodeError;
+use super::error::{EpisodeError, Spot};
 use super::grading::{self, Checklist, Graders, RuleGrades};
 use super::plan::Plan;
+use super::session::tracker;
 use super::temporary::make_temporary_folder;
 use super::turn;
 use pibench_agent::environment::guest_fault;
+use pibench_core::count::count;
 use pibench_core::path::WorkspacePath;
 use pibench_core::record::FileChange;
+use pibench_core::session::Next;
 use pibench_record::event::{
-    AppMark, Event, Fault, ItemVerdict, SessionFinished, SessionStarted, Turn,
+    AppMark, Event, Fault, FaultKind, ItemVerdict, SessionFinished, SessionStarted, Turn,
 };
 use pibench_record::folder::FolderError;
 use pibench_record::foreign::is_folder;
@@ -28,6 +31,9 @@ use pibench_sandbox::evidence::{AppState, Evidence};
 use pibench_sandbox::workspace::{EntryKind, Quota, View, Workspace};
 use pibench_suite::suite::{Item, Persona, Session};
 
+/// Of how many problems of an episode the text is kept. How many a stranger's record has is the stranger's.
+const MOST_PROBLEMS: usize = 20;
+
 /// An episode at one line of its journal.
 pub(super) struct Replay<'a> {
     plan: &'a Plan,
@@ -38,12 +44,16 @@ pub(super) struct Replay<'a> {
     _dir: tempfile::TempDir,
     state: EpisodeState,
     session: Option<InSession<'a>>,
-    /// The mark of each app that was looked at last.
-    seen: BTreeMap<String, AppMark>,
+    /// The sessions that began.
+    begun: BTreeSet<String>,
+    /// The blobs that were looked at.
+    seen: BTreeSet<String>,
     /// What each app last said of its state, and at which mark: most are as they were.
     told: BTreeMap<String, (AppMark, Arc<str>)>,
-    /// What does not follow from the record, each with its place.
+    /// What does not follow from the record, each with its place: the first ones.
     pub(super) problems: Vec<String>,
+    /// How many more there are.
+    untold: usize,
 }
 
 /// The session that a line is of, as the suite has it.
@@ -52,6 +62,8 @@ struct InSession<'a> {
     checklist: Checklist,
     /// The apps' states when it began.
     before: BTreeMap<String, Arc<str>>,
+    /// A turn came that its rules do not have.
+    overrun: bool,
 }
 
 /// A session that was followed to its end.
@@ -77,13 +89,14 @@ impl<'a> Replay<'a> {
         persona: &'a Persona,
         run: u32,
     ) -> Result<Self, EpisodeError> {
-        let failed = |reason: String| EpisodeError::Record {
-            persona: persona.id.clone(),
+        let spot = Spot {
+            persona: &persona.id,
             run,
-            reason,
+            session: "",
         };
-        let dir = make_temporary_folder().map_err(|reason| failed(format!("cannot {reason}")))?;
-        let path = Utf8Path::from_path(dir.path()).ok_or_else(|| failed("no UTF-8 path".into()))?;
+        let dir = make_temporary_folder()
+            .map_err(|reason| spot.infrastructure(0, format!("cannot {reason}")))?;
+        let path = Utf8Path::from_path(dir.path()).ok_or_else(|| spot.record("no UTF-8 path"))?;
         Ok(Self {
             // In a folder of its own: what is written lies beside it for a moment.
             workspace: Workspace::create(&path.join("workspace"), Quota::default())?,
@@ -94,9 +107,11 @@ impl<'a> Replay<'a> {
             _dir: dir,
             state: EpisodeState::new(plan.ablate),
             session: None,
-            seen: BTreeMap::new(),
+            begun: BTreeSet::new(),
+            seen: BTreeSet::new(),
             told: BTreeMap::new(),
             problems: Vec::new(),
+            untold: 0,
         })
     }
 
@@ -114,9 +129,23 @@ impl<'a> Replay<'a> {
     }
 
     fn note(&mut self, (session, turn): &(String, String), what: &dyn std::fmt::Display) {
+        if self.problems.len() == MOST_PROBLEMS {
+            self.untold += 1;
+            return;
+        }
         let Self { persona, run, .. } = self;
         let problem = format!("{}{session}, run {run}{turn}: {what}", persona.id);
         self.problems.push(problem);
+    }
+
+    /// What does not follow from the record, at the end of the journal.
+    pub(super) fn into_problems(mut self) -> Vec<String> {
+        if self.untold > 0 {
+            let more = count(self.untold, "more problem");
+            let problem = format!("{}, run {}: {more}", self.persona.id, self.run);
+            self.problems.push(problem);
+        }
+        self.problems
     }
 
     /// Goes on to the journal's next line: workspace and apps are as they were behind it.
@@ -129,20 +158,44 @@ impl<'a> Replay<'a> {
             self.workspace.set_empty_folders(&self.state.folders)?;
         }
         match event {
-            Event::SessionStarted(started) => drop(self.blob(&started.system)?),
-            Event::Wake(wake) => drop(self.blob(&wake.system)?),
+            Event::SessionStarted(started) => self.check_blob(&started.system)?,
+            Event::Wake(wake) => self.check_blob(&wake.system)?,
+            Event::Turn(_) => self.check_turn(),
             _ => {}
         }
         // Whether an app's state is there is looked at now: it may be asked for by nothing.
-        for (name, mark) in event.apps() {
-            if self.seen.get(name) != Some(mark) && self.blob(&mark.snapshot)?.is_some() {
-                self.seen.insert(name.clone(), mark.clone());
-            }
-        }
-        if matches!(event, Event::Turn(_)) && self.session.is_none() {
-            self.problem("a turn outside of a session");
+        for (_, mark) in event.apps() {
+            self.check_blob(&mark.snapshot)?;
         }
         Ok(())
+    }
+
+    /// Tells a turn that its session's rules do not have. What a turn costs to grade grows with those before it, and with these
+    /// rules, which run again over them, a session has hardly more turns than intents, whatever limit a record sets.
+    fn check_turn(&mut self) {
+        let open = self.session.as_mut().zip(self.state.session.as_ref());
+        let Some((open, record)) = open else {
+            self.problem("a turn outside of a session");
+            return;
+        };
+        let [before @ .., _] = &record.turns[..] else {
+            return;
+        };
+        if open.overrun {
+            return;
+        }
+        let has_ended = before.last().is_some_and(|turn| turn.outcome.is_some());
+        let goes_on = tracker(self.plan, open.session, before)
+            .is_ok_and(|rules| matches!(rules.next(), Next::AgentTurn { .. }));
+        open.overrun = has_ended || !goes_on;
+        if open.overrun {
+            self.problem("the session's rules have no turn here; none is graded from here on");
+        }
+    }
+
+    /// Whether the turn that is looked at is one of a session, by its rules.
+    pub(super) fn is_in_play(&self) -> bool {
+        self.session.as_ref().is_some_and(|open| !open.overrun)
     }
 
     /// The line that was followed began a session. Apps that cannot say their state, and could when it was played, are
@@ -160,17 +213,24 @@ impl<'a> Replay<'a> {
             self.problem(format!("the suite has no session `{}`", started.session));
             return Ok(Vec::new());
         };
+        if !self.begun.insert(session.id.clone()) {
+            self.session = None;
+            self.problem(format!("session `{}` begins again", session.id));
+            return Ok(Vec::new());
+        }
         let (mut before, mut faults) = if session.has_rules() {
             self.states().await?
         } else {
             Default::default()
         };
+        self.none_outside(0, &faults)?;
         before.retain(|name, _| started.apps.contains_key(name));
         faults.retain(|fault| !started.faults.contains(fault));
         self.session = Some(InSession {
             session,
             checklist: Checklist::new(&session.checklist),
             before,
+            overrun: false,
         });
         Ok(faults)
     }
@@ -251,11 +311,30 @@ impl<'a> Replay<'a> {
         let protocol = self.plan.protocol;
         let graded = grading::grade(&self.graders, protocol, due, &evidence, &view).await;
         let RuleGrades { verdicts, faults } = graded;
+        self.none_outside(evidence.turn, unread.iter().chain(&faults))?;
         Ok(Graded {
             verdicts,
             faults,
             unread,
         })
+    }
+
+    /// A fault of the machine, which says nothing of the record, ends it.
+    fn none_outside<'f>(
+        &self,
+        turn: u32,
+        faults: impl IntoIterator<Item = &'f Fault>,
+    ) -> Result<(), EpisodeError> {
+        let mut faults = faults.into_iter();
+        let Some(fault) = faults.find(|fault| fault.kind == FaultKind::Infrastructure) else {
+            return Ok(());
+        };
+        let spot = Spot {
+            persona: &self.persona.id,
+            run: self.run,
+            session: self.session().map_or("", |session| session.id.as_str()),
+        };
+        Err(spot.infrastructure(turn, &fault.message))
     }
 
     /// The session in one file.
@@ -275,8 +354,16 @@ impl<'a> Replay<'a> {
         Trajectory::new(&place, started, turns, finished, &self.plan.folder)
     }
 
+    /// Tells of a blob that it is gone or not what its name says: once, however often it is named, for it may be large.
+    pub(super) fn check_blob(&mut self, name: &str) -> Result<(), EpisodeError> {
+        if self.seen.insert(name.to_owned()) {
+            self.blob(name)?;
+        }
+        Ok(())
+    }
+
     /// A blob's bytes. None, and a problem, when it is gone or not what its name says.
-    pub(super) fn blob(&mut self, name: &str) -> Result<Option<Vec<u8>>, EpisodeError> {
+    fn blob(&mut self, name: &str) -> Result<Option<Vec<u8>>, EpisodeError> {
         match self.plan.folder.blob(name) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error @ FolderError::Read { .. }) => {

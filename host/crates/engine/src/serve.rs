@@ -5,9 +5,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::http::header::AUTHORIZATION;
+use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Router};
@@ -21,10 +22,13 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{RoleServer, ServerHandler};
+use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::{Mutex, Notify};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::sync::{Mutex, Notify, Semaphore};
 
 use pibench_core::message::ToolSpec;
+use pibench_core::weight::{MOST_VALUES, Weight};
 use pibench_door::{Door, Guest};
 use pibench_model::external::{Called, Outside, Over, Said, Told};
 
@@ -40,6 +44,15 @@ const OF_SCAFFOLD: [&str; 2] = ["spawn", "save_memory"];
 
 /// Bytes of one message: a whole file may be written with a call.
 const MAX_MESSAGE: usize = 64 << 20;
+
+/// Bytes of a message that is taken in whatever others are answered: taken apart, a byte takes up to 125.
+const SHORT: usize = 16 << 10;
+
+/// Longer ones that are taken in at once.
+const LONG: usize = 4;
+
+/// Bytes of standard input that lie between its reader and the protocol's.
+const PIPE: usize = 64 << 10;
 
 const INSTRUCTIONS: &str = "\
     You are the personal assistant of one user. Call `converse` without arguments for the first message. Work with the \
@@ -161,8 +174,9 @@ impl Service {
             }
             return answered(&json!({ "over": true }).to_string());
         };
-        if is_awaited {
-            handed.store(told.number, Ordering::Relaxed);
+        if is_awaited && handed.swap(told.number, Ordering::Relaxed) != told.number {
+            // Of a run that is over the next line knows, too.
+            let _ = outside.ready();
         }
         let mut message = json!({ "message": told.message, "over": false });
         if let Some(instructions) = &told.instructions {
@@ -342,10 +356,56 @@ pub fn endpoint<H: ServerHandler + Clone>(
 /// another origin, nor one whose name was pointed at this machine.
 pub async fn http<H: ServerHandler + Clone + Sync>(handler: H, door: Door, token: String) {
     let token: Arc<str> = token.into();
+    let long = Arc::new(Semaphore::new(LONG));
     let app = Router::new()
         .route_service("/mcp", endpoint(handler, &[], MAX_MESSAGE))
+        .layer(middleware::from_fn_with_state(long, weigh))
         .layer(middleware::from_fn_with_state(token, authorise));
     door.serve(app).await;
+}
+
+/// Takes in no message of too many values, and few long ones at once.
+async fn weigh(State(long): State<Arc<Semaphore>>, request: Request, next: Next) -> Response {
+    let length = request.headers().get(CONTENT_LENGTH);
+    let length: Option<usize> = length.and_then(|value| value.to_str().ok()?.parse().ok());
+    let is_short = length.is_some_and(|length| length <= SHORT);
+    let _place = if is_short {
+        None
+    } else {
+        // It is never closed.
+        long.acquire().await.ok()
+    };
+    let (parts, body) = request.into_parts();
+    let Ok(bytes) = to_bytes(body, MAX_MESSAGE).await else {
+        let reason = format!("a message of at most {MAX_MESSAGE} bytes is needed");
+        return (StatusCode::PAYLOAD_TOO_LARGE, reason).into_response();
+    };
+    let bytes = weighed(bytes, MOST_VALUES);
+    next.run(Request::from_parts(parts, Body::from(bytes)))
+        .await
+}
+
+/// A message as it is, where it holds no more values than this. Of one that does nothing is made: in its place stands a request
+/// under its id for what there is not, which is answered with these words.
+pub fn weighed<B: AsRef<[u8]> + From<Vec<u8>>>(message: B, most: usize) -> B {
+    #[derive(Deserialize)]
+    struct Head<T> {
+        id: T,
+    }
+    let bytes = message.as_ref();
+    if Weight::of(bytes).values <= most {
+        return message;
+    }
+    // A value that is neither is not made, whatever it holds.
+    let number = serde_json::from_slice(bytes).map(|Head::<i64> { id }| Value::from(id));
+    let id = number
+        .or_else(|_| serde_json::from_slice(bytes).map(|Head::<String> { id }| Value::from(id)));
+    let method = format!("no message of more than {most} values is read: send fewer");
+    let instead = match id {
+        Ok(id) => json!({ "jsonrpc": "2.0", "id": id, "method": method }),
+        Err(_) => json!({}),
+    };
+    format!("{instead}\n").into_bytes().into()
 }
 
 /// Lets nobody in without the token.
@@ -372,15 +432,47 @@ async fn authorise(
 /// Serves on standard input and output, a message a line, until the other side closes them.
 pub async fn stdio(service: Service) -> Result<(), ServeError> {
     let (input, output) = rmcp::transport::stdio();
-    let lines = AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_MESSAGE);
+    let (weighed, lines) = tokio::io::duplex(PIPE);
+    let lines = AsyncRwTransport::new_server(lines, output).with_max_line_length(MAX_MESSAGE);
     let failed = |error: &dyn std::fmt::Display| ServeError::Stdio(error.to_string());
-    let running = service.serve(lines).await.map_err(|error| failed(&error))?;
-    running.waiting().await.map_err(|error| failed(&error))?;
-    Ok(())
+    let serving = async {
+        let running = service.serve(lines).await.map_err(|error| failed(&error))?;
+        running.waiting().await.map_err(|error| failed(&error))
+    };
+    let weighing = async {
+        match weigh_lines(input, weighed).await {
+            // What came before the other side closed is answered.
+            Ok(()) => std::future::pending().await,
+            Err(error) => failed(&error),
+        }
+    };
+    tokio::select! {
+        served = serving => served.map(drop),
+        error = weighing => Err(error),
+    }
+}
+
+/// Hands on lines, each weighed. One that is longer than a message comes in pieces, which make none.
+async fn weigh_lines(
+    input: impl AsyncRead + Unpin,
+    mut weighed_lines: DuplexStream,
+) -> std::io::Result<()> {
+    let mut input = BufReader::new(input);
+    loop {
+        let mut line = Vec::new();
+        let mut bounded = (&mut input).take(MAX_MESSAGE as u64);
+        if bounded.read_until(b'\n', &mut line).await? == 0 {
+            return Ok(());
+        }
+        let line = weighed(line, MOST_VALUES);
+        weighed_lines.write_all(&line).await?;
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use pibench_core::message::{ChatRequest, Message};
     use pibench_model::Model;
@@ -478,6 +570,41 @@ mod tests {
         assert_eq!(answers.await, ["one", "two", "two"]);
     }
 
+    /// What comes of a turn of no time at all, whose message is handed out late.
+    async fn handed_late(answer: Option<&str>) -> Option<String> {
+        let external = External::default();
+        let outside = external.outside().unwrap();
+        let model = Model::External(external);
+        let request = ChatRequest {
+            messages: &[Message::User { text: "m".into() }],
+            tools: &[],
+            may_call: true,
+            temperature: None,
+            max_output: None,
+        };
+        let asking = async {
+            let service = Service::new(outside).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            for (id, answer) in [(1, None), (2, answer)] {
+                let asked = service.asked(&RequestId::Number(id));
+                converse(&service, asked, answer, true).await;
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            reply = model.chat_within(request, Duration::ZERO) => reply.unwrap().ok().map(|(reply, _)| reply.text),
+            () = asking => unreachable!(),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_time_of_a_turn_begins_when_its_message_is_handed_out() {
+        let answered = handed_late(Some("Done.")).await;
+        assert_eq!(answered.as_deref(), Some("Done."));
+        // The twin: who has the message is late.
+        assert_eq!(handed_late(None).await, None);
+    }
+
     #[tokio::test]
     async fn an_id_that_is_used_again_after_other_work_is_no_second_sending() {
         let answers = session(async |service: Service| {
@@ -520,6 +647,25 @@ mod tests {
         let called = call(&service, "read_file", JsonObject::new()).await;
         let over = "every session is played: there is nothing to work on";
         assert_eq!(called, refused(over));
+    }
+
+    #[test]
+    fn a_message_of_too_many_values_is_refused_under_its_id_whatever_that_is() {
+        let message =
+            |id: &str| format!(r#"{{"x":[1,{{"id":9}}]{id},"jsonrpc":"2.0"}}"#).into_bytes();
+        let method = "no message of more than 9 values is read: send fewer";
+        for id in ["7", r#""a""#] {
+            let all = message(&format!(r#","id":{id}"#));
+            assert_eq!(weighed(all.clone(), 12), all, "the twin");
+            let refused = weighed(all, 9);
+            let id: Value = serde_json::from_str(id).unwrap();
+            let instead = json!({ "jsonrpc": "2.0", "id": id, "method": method });
+            assert_eq!(serde_json::from_slice::<Value>(&refused).unwrap(), instead);
+        }
+        // One that names none, or what can be none.
+        for id in ["", r#","id":[1]"#] {
+            assert_eq!(weighed(message(id), 7), b"{}\n");
+        }
     }
 
     #[tokio::test]

@@ -276,7 +276,7 @@ async fn states_before(
     Ok((before, faults))
 }
 
-/// A fault of the machine at the session's beginning ends the episode; one of a guest is data.
+/// A fault of the machine at the session's beginning or end ends the episode; one of a guest is data.
 fn none_outside(
     episode: &Episode<'_>,
     session: &Session,
@@ -623,6 +623,7 @@ impl<'e, 'a> Play<'e, 'a> {
             .finish(&mut self.episode.environment, follows)
             .await
             .map_err(|error| self.spot().unanswered(self.tracker.turns(), &error))?;
+        none_outside(self.episode, self.session, remembered.fault.as_slice())?;
         self.usage.agent += remembered.usage;
         let changes = self.episode.take_changes(0, &[])?;
         let scores = self.checklist.scores(&self.session.checklist);

@@ -139,7 +139,7 @@ async fn verify_episode(
             if extent == Extent::Whole && !is_open {
                 episode.replay.same_workspace()?;
             }
-            verified.problems = episode.replay.problems;
+            verified.problems = episode.replay.into_problems();
             verified.unfinished = usize::from(is_open);
         }
         Err(error) => {
@@ -285,9 +285,9 @@ impl<'a, 'v> Episode<'a, 'v> {
                         Tracker::new(self.plan.played_by, session.intents.len(), most)
                     });
                 }
-                Event::Turn(turn) => self.turn(turn).await?,
+                Event::Turn(turn) if self.replay.is_in_play() => self.turn(turn).await?,
                 Event::SessionFinished(finished) => self.session_finished(finished)?,
-                Event::Wake(_) | Event::EpisodeFinished => {}
+                Event::Turn(_) | Event::Wake(_) | Event::EpisodeFinished => {}
             }
         }
         Ok(())
@@ -316,7 +316,7 @@ impl<'a, 'v> Episode<'a, 'v> {
             .chain(&turn.next_exchange)
             .chain(turn.items.iter().filter_map(|item| item.exchange.as_ref()));
         for exchange in exchanges {
-            self.replay.blob(exchange)?;
+            self.replay.check_blob(exchange)?;
         }
         self.grade(turn).await?;
         self.intents(turn);

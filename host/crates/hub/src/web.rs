@@ -32,6 +32,7 @@ use crate::ledger::{
 use crate::room::Taken;
 use pibench_core::cost::MicroUsd;
 use pibench_door::{Door, DoorError, Guest, Peer, Room};
+use pibench_engine::serve::weighed;
 
 /// How long the bytes of a request may be on their way.
 const ARRIVE: Duration = Duration::from_secs(30);
@@ -41,6 +42,9 @@ const SMALL: usize = 4096;
 
 /// Bytes of an answer of the protocol's: results of tools are cut long before.
 const LARGEST_ANSWER: usize = 64 << 20;
+
+/// Values of a message of the protocol: 5 MiB when it is taken apart, which no room is taken for.
+const VALUES: usize = 20_000;
 
 /// Requests of a submitter that are answered at once: some for each of its episodes, and a few beside.
 const OF_EPISODE: u32 = 2;
@@ -485,7 +489,7 @@ async fn play(
     let (bytes, room) = receive(&hub, &name, &parts.headers, body, most).await?;
     let standing = hub.seat(&Spot { run: id, number }, &name).await?;
     let presence = standing.seat.enter();
-    let request = Request::from_parts(parts, Body::from(bytes));
+    let request = Request::from_parts(parts, Body::from(weighed(bytes, VALUES)));
     let (parts, body) = standing.endpoint.handle(request).await.into_parts();
     let bytes = to_bytes(Body::new(body), LARGEST_ANSWER).await;
     let bytes = bytes.map_err(|_| {

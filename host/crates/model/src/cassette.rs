@@ -3,7 +3,7 @@
 //! It asks no model, and never guesses: an answer goes to the very request that it was recorded for.
 //!
 //! ```text
-//! <persona>.r<run>.jsonl    one line for each answer, version 3
+//! <persona>.r<run>.jsonl    one line for each answer, version 4
 //! web.jsonl                 the web's answers, which are not read here
 //! ```
 
@@ -19,8 +19,9 @@ use super::ModelError;
 use super::place::Spot;
 use pibench_core::message::{ChatRequest, Message, Reply, Role, Usage};
 
-/// The version of a line. Version 1 had no turns that were late, version 2 no requests that were too long.
-const VERSION: u32 = 3;
+/// The version of a line. Version 1 had no turns that were late, version 2 no requests that were too long, version 3 not what those
+/// turns have cost.
+const VERSION: u32 = 4;
 const OLDEST_VERSION: u32 = 1;
 
 /// The file beside them in which a run on the real web keeps what that answered.
@@ -131,8 +132,10 @@ pub(super) enum Recorded {
         #[serde(default)]
         usage: Box<Usage>,
     },
-    /// The time of its turn was used up.
+    /// The time of its turn was used up, as recordings have it of before it was kept what that has cost.
     Late,
+    /// The same, with what it has cost.
+    OutOfTime { usage: Box<Usage> },
     /// As [`ModelError::Window`].
     Window {
         server: String,

@@ -142,9 +142,12 @@ struct Time {
     /// None: as long as it takes.
     left: Option<Duration>,
     waited: Duration,
-    /// Answers that came and could not be used: calls of which nobody knows what they cost.
+    /// Answers that were asked for and could not be used: calls of which nobody knows what they cost.
     spoiled: Usage,
 }
+
+/// What a question came to; where its time was used up, what that has cost.
+type Asked = Result<Result<Answer, Usage>, ModelError>;
 
 impl fmt::Debug for Client {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -368,7 +371,7 @@ impl Client {
     pub async fn answer(&self, request: ChatRequest<'_>) -> Result<Answer, ModelError> {
         let answer = self.ask_on_tape(request, &mut Time::default()).await?;
         // Without a limit no time is used up.
-        answer.ok_or_else(|| ModelError::Infrastructure {
+        answer.map_err(|_| ModelError::Infrastructure {
             server: self.shared.endpoint.label(),
             reason: "its time was used up".into(),
         })
@@ -414,7 +417,7 @@ impl Client {
         &self,
         request: ChatRequest<'_>,
         left: Duration,
-    ) -> Result<Option<(Reply, Duration)>, ModelError> {
+    ) -> Result<Result<(Reply, Duration), Usage>, ModelError> {
         let mut time = Time {
             left: Some(left),
             ..Time::default()
@@ -423,12 +426,8 @@ impl Client {
         Ok(answer.map(|answer| (answer.reply, time.waited)))
     }
 
-    /// From the recording, or from the model and into the recording. None: the time was used up.
-    async fn ask_on_tape(
-        &self,
-        request: ChatRequest<'_>,
-        time: &mut Time,
-    ) -> Result<Option<Answer>, ModelError> {
+    /// From the recording, or from the model and into the recording.
+    async fn ask_on_tape(&self, request: ChatRequest<'_>, time: &mut Time) -> Asked {
         let Shared {
             endpoint,
             role,
@@ -470,11 +469,7 @@ impl Client {
         result
     }
 
-    async fn ask_live(
-        &self,
-        request: ChatRequest<'_>,
-        time: &mut Time,
-    ) -> Result<Option<Answer>, ModelError> {
+    async fn ask_live(&self, request: ChatRequest<'_>, time: &mut Time) -> Asked {
         let endpoint = &self.shared.endpoint;
         let role = match self.role() {
             Role::Agent => "agent",
@@ -499,14 +494,14 @@ impl Client {
             .instrument(span.clone())
             .await;
         match &answer {
-            Ok(Some(Answer { reply, .. })) => {
+            Ok(Ok(Answer { reply, .. })) => {
                 span.in_scope(|| told::answer(reply));
                 span.record("input_tokens", reply.usage.input_tokens);
                 span.record("cached_tokens", reply.usage.cached_tokens);
                 span.record("output_tokens", reply.usage.output_tokens);
                 span.record("reasoning_tokens", reply.usage.reasoning_tokens);
             }
-            Ok(None) => drop(span.record("error", "timeout")),
+            Ok(Err(_)) => drop(span.record("error", "timeout")),
             Err(ModelError::Infrastructure { .. }) => drop(span.record("error", "infrastructure")),
             Err(ModelError::Setup { .. }) => drop(span.record("error", "setup")),
             Err(ModelError::Window { .. }) => drop(span.record("error", "window")),
@@ -516,11 +511,7 @@ impl Client {
     }
 
     /// As [`Client::ask_live`], without a word to the log.
-    async fn ask_quietly(
-        &self,
-        request: ChatRequest<'_>,
-        time: &mut Time,
-    ) -> Result<Option<Answer>, ModelError> {
+    async fn ask_quietly(&self, request: ChatRequest<'_>, time: &mut Time) -> Asked {
         let temperature = request.temperature.filter(|_| self.takes_temperature());
         let with = ChatRequest {
             temperature,
@@ -552,7 +543,7 @@ impl Client {
                     let remedy = remedy::cut(&self.shared.endpoint.model, self.shared.role);
                     return Err(self.window(reason, remedy, usage));
                 }
-                Ok(Some(Answer {
+                Ok(Ok(Answer {
                     reply: Reply {
                         usage,
                         ..self.redacted(reply)
@@ -561,7 +552,7 @@ impl Client {
                     unkept: None,
                 }))
             }
-            Err(Failure::Late) => Ok(None),
+            Err(Failure::Late) => Ok(Err(time.spoiled)),
             Err(failure) => Err(self.error(&failure, time.spoiled)),
         }
     }
@@ -713,6 +704,10 @@ impl Client {
 
     /// One attempt, when the provider's limits let it.
     async fn send_admitted(&self, body: &Bytes, time: &mut Time) -> Result<Reply, Failure> {
+        // Nothing is asked that nobody waits for.
+        if time.left == Some(Duration::ZERO) {
+            return Err(Failure::Late);
+        }
         let Shared {
             gate,
             pause,
@@ -735,10 +730,14 @@ impl Client {
             time.work(self.attempt(body.clone())).await
         };
         if result.as_ref().is_err_and(Failure::is_spoiled) {
-            time.spoiled += self.entered(Usage {
+            let spoiled = Usage {
                 calls: 1,
                 ..Usage::default()
-            });
+            };
+            let spoiled = spoiled.priced(endpoint.price.as_ref());
+            // Not paid as an answer without a count is: a server that counts may break off, too.
+            meter.add(&spoiled);
+            time.spoiled += spoiled;
         }
         entry.finish(match &result {
             Ok(_) => Load::Answered,
@@ -974,9 +973,9 @@ fn free(answer: Answer) -> Answer {
 
 impl Recorded {
     /// What is worth recording of a result.
-    fn of(result: &Result<Option<Answer>, ModelError>) -> Option<Self> {
+    fn of(result: &Asked) -> Option<Self> {
         match result {
-            Ok(Some(Answer {
+            Ok(Ok(Answer {
                 reply, temperature, ..
             })) => Some(Self::Reply {
                 reply: reply.clone(),
@@ -1002,19 +1001,22 @@ impl Recorded {
                 remedy: remedy.clone(),
                 usage: usage.clone(),
             }),
-            Ok(None) => Some(Self::Late),
+            Ok(Err(usage)) => Some(Self::OutOfTime {
+                usage: Box::new(*usage),
+            }),
             Err(ModelError::Infrastructure { .. } | ModelError::Setup { .. }) => None,
         }
     }
 
-    fn given(self) -> Result<Option<Answer>, ModelError> {
+    fn given(self) -> Asked {
         match self {
-            Self::Reply { reply, temperature } => Ok(Some(Answer {
+            Self::Reply { reply, temperature } => Ok(Ok(Answer {
                 reply,
                 temperature,
                 unkept: None,
             })),
-            Self::Late => Ok(None),
+            Self::Late => Ok(Err(Usage::default())),
+            Self::OutOfTime { usage } => Ok(Err(*usage)),
             Self::Window {
                 server,
                 reason,
@@ -1081,6 +1083,10 @@ fn longer(own: Duration, servers: Option<Duration>) -> Option<Duration> {
 }
 
 fn broken(error: reqwest::Error) -> Failure {
+    // It was asked, and took too long to answer.
+    if error.is_timeout() && !error.is_connect() {
+        return broken_off(error);
+    }
     // The address may hold what the operator keeps to himself; the server is named by its label.
     let reason = reasons(&error.without_url());
     if reason.contains(NO_TLS) {
@@ -1094,6 +1100,13 @@ fn broken(error: reqwest::Error) -> Failure {
         retry_after: None,
         busy: false,
         rate: false,
+    }
+}
+
+/// Likewise of an answer that was on its way.
+fn broken_off(error: reqwest::Error) -> Failure {
+    Failure::Broken {
+        reason: reasons(&error.without_url()),
     }
 }
 
@@ -1160,7 +1173,7 @@ async fn read(
     });
     loop {
         let chunk = match tokio::time::timeout(stall, response.chunk()).await {
-            Ok(chunk) => chunk.map_err(broken)?,
+            Ok(chunk) => chunk.map_err(broken_off)?,
             Err(_) => return Err(stalled(body.len(), stall)),
         };
         let Some(chunk) = chunk else {
@@ -1187,13 +1200,10 @@ async fn read(
 }
 
 fn stalled(bytes: usize, stall: Duration) -> Failure {
-    Failure::Trouble {
+    Failure::Broken {
         reason: format!(
             "its answer stalled: nothing came for {} ms after {bytes} bytes",
             stall.as_millis()
         ),
-        retry_after: None,
-        busy: false,
-        rate: false,
     }
 }

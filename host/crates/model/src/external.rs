@@ -43,8 +43,6 @@ struct Inner {
     message: AtomicU64,
     /// Whether the agent was told of this session before.
     heard: AtomicBool,
-    /// Whether the other half says when the agent is ready for what it was told.
-    opens: bool,
     /// The other half, until somebody serves it.
     outside: Lock<Option<Outside>>,
 }
@@ -115,7 +113,7 @@ enum Act {
         text: String,
         said: Said,
     },
-    /// The agent's session is open: its time begins.
+    /// The agent has its session and the message: its time begins.
     Ready,
     Answer(Said),
     Failed(ModelError),
@@ -165,17 +163,6 @@ pub struct Over;
 
 impl Default for External {
     fn default() -> Self {
-        Self::new(false)
-    }
-}
-
-impl External {
-    /// An agent that is opened when it is told something. Its time begins when its other half says that it is ready.
-    pub fn that_opens() -> Self {
-        Self::new(true)
-    }
-
-    fn new(opens: bool) -> Self {
         let (told, told_receiver) = mpsc::unbounded_channel();
         let (act, done) = mpsc::unbounded_channel();
         let outside = Outside {
@@ -189,11 +176,12 @@ impl External {
             last: Mutex::default(),
             message: AtomicU64::new(0),
             heard: AtomicBool::new(false),
-            opens,
             outside: Lock::new(Some(outside)),
         }))
     }
+}
 
+impl External {
     /// The other half; None when it was taken before.
     pub fn outside(&self) -> Option<Outside> {
         let mut outside = self
@@ -204,11 +192,10 @@ impl External {
         outside.take()
     }
 
-    /// Tells the agent what is new, and how long it took until it was ready for it.
+    /// Tells the agent what is new, and waits until it is ready for it: how long that took. Its time begins then.
     pub(super) async fn tell(&self, request: ChatRequest<'_>) -> Result<Duration, ModelError> {
         let began = Instant::now();
-        let told = self.hand_over(request).await;
-        if !told || !self.0.opens {
+        if !self.hand_over(request).await {
             return Ok(Duration::ZERO);
         }
         match self.next_act().await {
@@ -485,8 +472,7 @@ impl Outside {
         })
     }
 
-    /// The agent is ready for the message: its time begins. For one that opens (see [`External::that_opens`]), before all else
-    /// that it does for it.
+    /// The agent is ready for the message: its time begins. To be said before all else that it does for it.
     pub fn ready(&self) -> Result<(), Over> {
         self.act(Act::Ready)
     }
@@ -511,7 +497,7 @@ mod tests {
     async fn asked(
         external: External,
         does: impl FnOnce(&Outside),
-    ) -> Result<Option<(Reply, Duration)>, ModelError> {
+    ) -> Result<Result<(Reply, Duration), Usage>, ModelError> {
         let outside = external.outside().unwrap();
         let model = Model::External(external);
         let text = "Request one.".to_owned();
@@ -543,7 +529,7 @@ mod tests {
             outside.ready().unwrap();
             outside.answer(Said::by_unknown("Done.".into())).unwrap();
         };
-        let (reply, waited) = asked(External::that_opens(), ready).await.unwrap().unwrap();
+        let (reply, waited) = asked(External::default(), ready).await.unwrap().unwrap();
         assert_eq!(reply.text, "Done.");
         assert!(waited >= LIMIT * 4, "{waited:?}");
         // One that cannot be opened is told of, and has not used up its time.
@@ -554,12 +540,10 @@ mod tests {
         };
         let told = setup.clone();
         let fails = |outside: &Outside| outside.fail(told).unwrap();
-        let failed = asked(External::that_opens(), fails).await;
+        let failed = asked(External::default(), fails).await;
         assert_eq!(failed.unwrap_err(), setup);
-        // Its time begins when it is ready; that of one that is not opened, when it is told.
-        let late = asked(External::that_opens(), |outside| outside.ready().unwrap()).await;
-        assert!(late.unwrap().is_none());
-        let late = asked(External::default(), |_| {}).await;
-        assert!(late.unwrap().is_none());
+        // Its time begins when it is ready.
+        let late = asked(External::default(), |outside| outside.ready().unwrap()).await;
+        assert!(late.unwrap().is_err());
     }
 }

@@ -117,23 +117,23 @@ impl Model {
     }
 
     /// Asks for one reply within `left` of work by the model, and says how long was waited beside that: for a place
-    /// among the provider's calls, for a rate limit, between attempts, for an agent's process to open its
-    /// session. None: the time was used up.
+    /// among the provider's calls, for a rate limit, between attempts, for an agent from outside to take its message or to
+    /// open its session. Where the time was used up, what that has cost.
     pub async fn chat_within(
         &self,
         request: ChatRequest<'_>,
         left: Duration,
-    ) -> Result<Option<(Reply, Duration)>, ModelError> {
+    ) -> Result<Result<(Reply, Duration), Usage>, ModelError> {
         match self {
-            Self::Scripted(scripted) => Ok(Some((scripted.chat(request), Duration::ZERO))),
+            Self::Scripted(scripted) => Ok(Ok((scripted.chat(request), Duration::ZERO))),
             Self::Client(client) => client.chat_within(request, left).await,
             Self::External(external) => {
                 let waited = external.tell(request).await?;
                 if let Ok(reply) = tokio::time::timeout(left, external.chat(request)).await {
-                    Ok(Some((reply?, waited)))
+                    Ok(Ok((reply?, waited)))
                 } else {
                     external.out_of_time();
-                    Ok(None)
+                    Ok(Err(Usage::default()))
                 }
             }
         }

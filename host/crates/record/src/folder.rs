@@ -36,7 +36,7 @@ use super::disk::Disk;
 use super::draft::{NEW, UNFINISHED};
 pub use super::error::FolderError;
 use super::event::{RoleUsage, VERSION};
-use super::folder_lock::{LOCK, Lock};
+use super::folder_lock::{LOCK, Lock, holds_everywhere};
 use super::foreign::{is_plain, lines, open_end, open_file, read_dir, read_file};
 use super::mirror;
 use super::names::{Files, Names};
@@ -432,6 +432,7 @@ impl RunFolder {
         // As the folder lies in the end, so that nothing depends on where it was made.
         let parent = fs::canonicalize(parent).map_err(of_parent)?;
         remove_abandoned(&parent);
+        holds_everywhere(&parent, manifest.shard.is_some())?;
         let (dir, lock) = new_dir(&parent)?;
         for name in ["journal", "blobs", "workspaces", "trajectories"] {
             fs::create_dir(dir.path().join(name)).map_err(failed)?;

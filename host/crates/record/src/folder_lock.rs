@@ -18,6 +18,9 @@ pub(super) const LOCK: &str = "lock";
 /// The mounts of this process (proc(5)).
 const MOUNTS: &str = "/proc/self/mountinfo";
 
+/// The settings of a `BeeGFS` mount that names none.
+const BEEGFS: &str = "/etc/beegfs/beegfs-client.conf";
+
 /// Held as long as a folder is in use; the system lets go of it when the process ends, however it ends.
 #[derive(Debug)]
 pub(super) struct Lock {
@@ -54,11 +57,8 @@ impl Lock {
             }
             Err(TryLockError::Error(source)) => return Err(refused(path, source)),
         }
-        let mounts = fs::read_to_string(MOUNTS).unwrap_or_default();
-        match local_only(&mounts, root) {
-            Some(reason) => Err(FolderError::NoLocks { path, reason }),
-            None => Ok(Self { file }),
-        }
+        holds_everywhere(root, false)?;
+        Ok(Self { file })
     }
 
     /// For those that look, of whom there may be several; None for a copy that has no file to lock.
@@ -131,8 +131,21 @@ fn no_locks(path: &Path, source: &io::Error) -> Option<FolderError> {
     })
 }
 
+/// That locks below a folder hold on all machines. `is_part`: others play parts of the same run there, so file systems that are an
+/// error only then are one.
+pub(super) fn holds_everywhere(root: &Path, is_part: bool) -> Result<(), FolderError> {
+    let mounts = fs::read_to_string(MOUNTS).unwrap_or_default();
+    match local_only(&mounts, root, is_part) {
+        Some(reason) => Err(FolderError::NoLocks {
+            path: root.join(LOCK),
+            reason,
+        }),
+        None => Ok(()),
+    }
+}
+
 /// Why locks below a folder hold on this machine only, though its file system is another's: None when they do not.
-fn local_only(mounts: &str, root: &Path) -> Option<String> {
+fn local_only(mounts: &str, root: &Path, is_part: bool) -> Option<String> {
     // ID PARENT DEVICE ROOT PLACE OPTIONS [FIELDS] - TYPE SOURCE SUPER-OPTIONS
     let holding = mounts.lines().filter_map(|line| {
         let (mount, of) = line.split_once(" - ")?;
@@ -148,12 +161,35 @@ fn local_only(mounts: &str, root: &Path) -> Option<String> {
     let local: &[&str] = match kind {
         "nfs" | "nfs4" => &["nolock", "local_lock=flock", "local_lock=all"],
         "lustre" => &["localflock"],
+        "cifs" | "smb3" if is_part => &["nobrl"],
+        "gfs2" | "ocfs2" if is_part => &["localflocks"],
         _ => &[],
     };
-    let found = options.iter().find(|option| local.contains(option))?;
-    Some(format!(
-        "its file system ({kind}) is mounted with `{found}`"
-    ))
+    if let Some(found) = options.iter().find(|option| local.contains(option)) {
+        return Some(format!(
+            "its file system ({kind}) is mounted with `{found}`"
+        ));
+    }
+    let reason = match kind {
+        "beegfs" if !is_global(&options) => "without `tuneUseGlobalFileLocks = true`",
+        "fuse.sshfs" | "9p" => "always",
+        _ => return None,
+    };
+    is_part.then(|| {
+        format!("its file system ({kind}) keeps locks on each machine for itself, {reason}")
+    })
+}
+
+/// Whether the settings of a `BeeGFS` mount say that its locks are all machines'.
+fn is_global(options: &[&str]) -> bool {
+    let file = options
+        .iter()
+        .find_map(|option| option.strip_prefix("cfgFile="));
+    let settings = fs::read_to_string(file.unwrap_or(BEEGFS)).unwrap_or_default();
+    let mut settings = settings.lines().filter_map(|line| line.split_once('='));
+    settings.any(|(name, value)| {
+        name.trim() == "tuneUseGlobalFileLocks" && matches!(value.trim(), "true" | "1")
+    })
 }
 
 /// Who works on a run folder, or did last; None where nobody said so.
@@ -180,7 +216,7 @@ mod tests {
 42 22 0:52 / /my\\040runs rw - lustre mds:/work rw,localflock
 43 22 0:53 / /scratch rw - lustre mds:/scratch rw,flock
 ";
-        let reason = |path: &str| local_only(mounts, Path::new(path));
+        let reason = |path: &str| local_only(mounts, Path::new(path), false);
         for shared in ["/runs/a", "/data/a", "/scratch/a", "/runs/older"] {
             assert_eq!(reason(shared), None, "{shared}");
         }
@@ -190,6 +226,43 @@ mod tests {
                 .contains("(nfs) is mounted with `nolock`")
         );
         assert!(reason("/my runs/a").unwrap().contains("`localflock`"));
+    }
+
+    #[test]
+    fn a_part_wants_locks_of_all_machines_where_a_run_alone_does_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("client.conf");
+        let beegfs = format!("beegfs b rw,cfgFile={},_netdev", file.display());
+        let reason = |mount: &str, is_part| {
+            let mounts = format!("22 1 8:1 / / rw - ext4 a rw\n40 22 0:50 / /runs rw - {mount}\n");
+            local_only(&mounts, Path::new("/runs/part-1"), is_part)
+        };
+        fs::write(
+            &file,
+            "# tuneUseGlobalFileLocks = true\ntuneUseGlobalFileLocks = false\n",
+        )
+        .unwrap();
+        let local = [
+            "fuse.sshfs a: rw",
+            "9p a rw",
+            "cifs //a rw,nobrl",
+            "gfs2 a rw,localflocks",
+            "ocfs2 a rw,localflocks",
+        ];
+        for mount in local.into_iter().chain([beegfs.as_str()]) {
+            assert!(reason(mount, true).is_some(), "{mount}");
+            assert_eq!(reason(mount, false), None, "{mount}");
+        }
+        fs::write(&file, "tuneUseGlobalFileLocks    = true\n").unwrap();
+        for mount in [
+            "cifs //a rw",
+            "gfs2 a rw",
+            "fuse.glusterfs a rw",
+            "ceph a rw",
+            beegfs.as_str(),
+        ] {
+            assert_eq!(reason(mount, true), None, "{mount}");
+        }
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub const MERGED: &str = "run";
 /// The folder of the parts' books.
 const SPENT: &str = "spent";
 
+/// How often a file in it is opened that is stale.
+const LOOKS: u32 = 4;
+
 /// A part of one agent's run.
 #[derive(Debug, Clone)]
 pub struct Part {
@@ -223,13 +226,13 @@ impl Books {
             // An earlier process of this part may have played elsewhere.
             mirror.read(path)
         } else {
-            match read_file(&self.all, &path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-                read => read.map(Some),
-            }
+            self.read_sum(&path)
         };
         let bytes = bytes.map_err(|error| self.unread(&error))?;
-        Ok(bytes.as_deref().and_then(sum_of).unwrap_or_default())
+        let Some(bytes) = bytes else {
+            return Ok(MicroUsd(0));
+        };
+        self.sum_in(&self.index.to_string(), &bytes)
     }
 
     /// Makes known what this part has spent, which is never less than was known.
@@ -253,22 +256,72 @@ impl Books {
         } else {
             let entries = match read_dir(&dir) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(MicroUsd(0)),
-                entries => entries.map_err(|error| self.unread(&error))?.flatten(),
+                entries => entries.map_err(|error| self.unread(&error))?,
             };
-            let file = |entry: fs::DirEntry| {
-                let name = entry.file_name().into_string().ok()?;
-                Some((name, read_file(&self.all, &entry.path()).ok()?))
-            };
-            entries.filter_map(file).collect()
+            let files = entries.filter_map(|entry| self.file_of_other(entry).transpose());
+            let files: io::Result<Vec<_>> = files.collect();
+            files.map_err(|error| self.unread(&error))?
         };
         let mut others = MicroUsd::default();
         for (name, bytes) in files {
-            let number: Option<u32> = name.parse().ok();
-            if number.is_some_and(|number| number != self.index) {
-                others += sum_of(&bytes).unwrap_or_default();
+            if self.is_of_other(&name) {
+                others += self.sum_in(&name, &bytes)?;
             }
         }
         Ok(others)
+    }
+
+    /// The name and the bytes of another part's file; None for what is none.
+    fn file_of_other(
+        &self,
+        entry: io::Result<fs::DirEntry>,
+    ) -> io::Result<Option<(String, Vec<u8>)>> {
+        let entry = entry?;
+        let Some(name) = entry
+            .file_name()
+            .into_string()
+            .ok()
+            .filter(|name| self.is_of_other(name))
+        else {
+            return Ok(None);
+        };
+        let path = entry.path();
+        let bytes = match self.read_sum(&path) {
+            // What is no regular file is nobody's.
+            Err(_) if path.symlink_metadata().is_ok_and(|data| !data.is_file()) => None,
+            read => read?,
+        };
+        Ok(bytes.map(|bytes| (name, bytes)))
+    }
+
+    fn is_of_other(&self, name: &str) -> bool {
+        let number: Option<u32> = name.parse().ok();
+        number.is_some_and(|number| number != self.index)
+    }
+
+    /// The bytes of a part's file; None without one. Over NFS one that another machine has just replaced may be stale: then it is
+    /// opened anew.
+    fn read_sum(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        let mut looks = 0;
+        loop {
+            looks += 1;
+            match read_file(&self.all, path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(error)
+                    if error.kind() == io::ErrorKind::StaleNetworkFileHandle && looks < LOOKS => {}
+                read => return read.map(Some),
+            }
+        }
+    }
+
+    /// The sum in a file of the books: one that holds none was cut off, and what was spent is not known.
+    fn sum_in(&self, name: &str, bytes: &[u8]) -> Result<MicroUsd, FolderError> {
+        sum_of(bytes).ok_or_else(|| FolderError::Read {
+            path: self.dir().join(name),
+            reason: "it does not say what its part has spent; write that there, in millionths of a dollar, or delete it where it is \
+                     nothing"
+                .into(),
+        })
     }
 
     /// Makes a mark that all parts see from now on.
@@ -353,6 +406,32 @@ mod tests {
         symlink(&elsewhere, spent.join("1")).unwrap();
         let said = books.own().unwrap_err().to_string();
         assert!(said.contains("not a regular file"), "{said}");
+    }
+
+    #[test]
+    fn a_sum_that_cannot_be_read_is_an_error_and_not_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let [one, two] = [1, 2].map(|index| Books::of(dir.path(), index));
+        two.publish(MicroUsd(7)).unwrap();
+        let file = dir.path().join(SPENT).join("2");
+        for (bytes, reason) in [(0, "does not say what"), (5 << 20, "more than the limit")] {
+            fs::File::create(&file).unwrap().set_len(bytes).unwrap();
+            for said in [one.others(), two.own()] {
+                let said = said.unwrap_err().to_string();
+                assert!(said.contains(reason), "{said}");
+            }
+        }
+        // The twins: one that is whole, and none.
+        fs::write(&file, "7\n").unwrap();
+        assert_eq!(
+            (one.others().unwrap(), two.own().unwrap()),
+            (MicroUsd(7), MicroUsd(7))
+        );
+        fs::remove_file(&file).unwrap();
+        assert_eq!(
+            (one.others().unwrap(), two.own().unwrap()),
+            (MicroUsd(0), MicroUsd(0))
+        );
     }
 
     #[test]

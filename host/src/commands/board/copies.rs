@@ -9,15 +9,15 @@ use super::find_archives;
 use crate::commands::submission::{Checked, Found, Readers, check_archive};
 use crate::exit::{Exit, Failure, OrExit};
 use pibench_board::rules::Rules;
-use pibench_board::submission;
+use pibench_board::submission::{self, SubmissionError};
 use pibench_engine::plan::Places;
 use pibench_report::escape::line;
 use pibench_signature::AllowedSigners;
 
 /// Of a run that several archives hold, one stands or none: that of a host of the board's own, of whoever `owners` names, or of the one
 /// person who signed it. What an archive is called says nothing of whose its runs are, and one that is refused takes no one's place.
-/// Where the scores of those that might stand are not the same, one may have been judged until it was the best: none stands. The
-/// digests of what was played are given.
+/// Where the scores of those that might stand are not the same, one may have been judged until it was the best, and where the agents
+/// are not, one took another's run: none stands. The digests of what was played are given.
 pub(super) fn refuse_copies(
     sent: &mut [(Utf8PathBuf, Checked)],
     rules: &Rules,
@@ -84,23 +84,28 @@ fn name(sent: &[(Utf8PathBuf, Checked)], &(a, r): &(usize, usize)) -> String {
     format!("{archive}/{}", checked.runs[r].name)
 }
 
-/// Why none of several copies stands, of whoever it is: their scores are not the same.
+/// Why none of several copies stands, of whoever it is: their scores or agents are not the same.
 fn find_differing(sent: &[(Utf8PathBuf, Checked)], copies: &[(usize, usize)]) -> Option<String> {
-    let scores = |&(a, r): &(usize, usize)| {
+    let said = |&(a, r): &(usize, usize)| {
         let results = &sent[a].1.runs[r].record.results;
-        (results.proc, results.comp)
+        (results.proc, results.comp, &results.agent)
     };
     let (first, others) = copies.split_first()?;
-    let other = others.iter().find(|other| scores(other) != scores(first))?;
+    let other = others.iter().find(|other| said(other) != said(first))?;
     let told = |copy| {
         let shown =
             |score: Option<f64>| score.map_or_else(|| "-".into(), |one| format!("{one:.1}"));
-        let (proc, comp) = scores(copy);
+        let (proc, comp, agent) = said(copy);
         let name = name(sent, copy);
-        format!("{name} has Proc {}, Comp {}", shown(proc), shown(comp))
+        format!(
+            "{name} has Proc {}, Comp {} by {agent}",
+            shown(proc),
+            shown(comp)
+        )
     };
     Some(format!(
-        "one run was graded otherwise each time it was sent: {}, {}; none stands until one of them is taken away",
+        "one run was graded otherwise, or said to be another agent's, each time it was sent: {}, {}; none stands until one of them is \
+         taken away",
         told(first),
         told(other)
     ))
@@ -169,8 +174,10 @@ fn holds_any(archive: &Utf8Path, played: &BTreeSet<String>) -> Result<bool, Fail
         .prefix("pibench-submission-")
         .tempdir();
     let dir = dir.or_exit(Exit::Io)?;
-    let Ok(unpacked) = submission::unpack(archive.as_std_path(), dir.path()) else {
-        return Ok(false);
+    let unpacked = match submission::unpack(archive.as_std_path(), dir.path()) {
+        Ok(unpacked) => unpacked,
+        Err(SubmissionError::Refused { .. }) => return Ok(false),
+        Err(error) => return Err(error).or_exit(Exit::Io),
     };
     let mut digests = unpacked
         .runs

@@ -65,9 +65,15 @@ pub(in crate::commands) fn look(
     let mut doubtful = 0;
     let verified = if own {
         let plan = Arc::new(reopen()?);
-        let verified = runtime()?
-            .block_on(pibench_engine::verify(&plan, Extent::Sent))
-            .or_exit(Exit::Io)?;
+        let verified = runtime()?.block_on(pibench_engine::verify(&plan, Extent::Sent));
+        let verified = verified.map_err(|error| Failure {
+            exit: if error.is_of_machine() {
+                Exit::Infrastructure
+            } else {
+                Exit::Io
+            },
+            error: error.into(),
+        })?;
         // A record that does not hold together is not read further.
         if verified.problems.is_empty() {
             let found = pibench_engine::review(&plan).or_exit(Exit::InvalidInput)?;

@@ -10,10 +10,10 @@ use serde::Deserialize;
 
 use super::glob::{default_limit, root};
 use super::search::{MOST_SHOWN, Pattern, depth, entries, page};
-use super::{Refusal, count};
+use super::{Refusal, count, refusal};
 use pibench_core::path::WorkspacePath;
 use pibench_core::pattern::states;
-use pibench_sandbox::workspace::{Entry, EntryKind, Workspace};
+use pibench_sandbox::workspace::{Entry, EntryKind, Workspace, WorkspaceError};
 
 pub(super) const DESCRIPTION: &str = "\
     A regular expression, by line. Passes over .git and such, binary files and those above 8 MiB.";
@@ -179,16 +179,20 @@ impl Search {
         })
     }
 
-    /// Searches a slice of the text; false when nothing is left to be searched.
-    pub(crate) fn step(&mut self, workspace: &Workspace) -> bool {
+    /// Searches a slice of the text; false when nothing is left to be searched. What the machine keeps from being read ends it.
+    pub(crate) fn step(&mut self, workspace: &Workspace) -> Result<bool, Refusal> {
         let until = self.steps + SLICE;
         while self.steps < until {
             if self.steps > SEARCH || self.answer.lines.len() >= MOST_LINES {
                 self.answer.stopped = true;
-                return false;
+                return Ok(false);
             }
-            let Some(mut file) = self.file.take().or_else(|| self.open(workspace)) else {
-                return !self.files.is_empty();
+            let next = match self.file.take() {
+                Some(file) => Some(file),
+                None => self.open(workspace)?,
+            };
+            let Some(mut file) = next else {
+                return Ok(!self.files.is_empty());
             };
             if self.lines(&mut file, until) {
                 self.answer.file(&file);
@@ -196,28 +200,28 @@ impl Search {
                 self.file = Some(file);
             }
         }
-        true
+        Ok(true)
     }
 
     /// The next file; None where it is no text, or where there is none. What cannot be read is passed over like what is
     /// no text.
-    fn open(&mut self, workspace: &Workspace) -> Option<File> {
-        let path = self.files.pop()?;
+    fn open(&mut self, workspace: &Workspace) -> Result<Option<File>, Refusal> {
+        let Some(path) = self.files.pop() else {
+            return Ok(None);
+        };
         self.steps += 1;
-        let content = workspace.read(&path).ok();
-        let text = content.and_then(|content| String::from_utf8(content).ok());
-        let Some(text) = text.filter(|text| !text.contains('\0')) else {
+        let Some(text) = text_of(workspace.read(&path))? else {
             self.answer.passed_over += 1;
-            return None;
+            return Ok(None);
         };
         self.steps += text.len();
-        Some(File {
+        Ok(Some(File {
             path,
             text,
             at: 0,
             line: 0,
             found: Vec::new(),
-        })
+        }))
     }
 
     /// Searches lines of a file; true when it was the last.
@@ -245,6 +249,18 @@ impl Search {
 
     pub(crate) fn text(self) -> String {
         self.answer.text(&self.arguments)
+    }
+}
+
+/// The text of what was read; None where it is none, or cannot be read. That the machine broke says nothing of the file.
+fn text_of(content: Result<Vec<u8>, WorkspaceError>) -> Result<Option<String>, Refusal> {
+    match content {
+        Ok(content) => {
+            let text = String::from_utf8(content).ok();
+            Ok(text.filter(|text| !text.contains('\0')))
+        }
+        Err(error) if error.of_the_machine().is_some() => Err(refusal(&error)),
+        Err(_) => Ok(None),
     }
 }
 
@@ -490,6 +506,20 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_the_machine_keeps_back_ends_the_search_and_a_locked_one_is_passed_over() {
+        let read = |code| {
+            text_of(Err(WorkspaceError::Io {
+                path: WorkspacePath::ROOT,
+                source: std::io::Error::from_raw_os_error(code),
+            }))
+        };
+        // EMFILE
+        assert!(read(24).unwrap_err().machine.is_some());
+        // EACCES
+        assert_eq!(read(13), Ok(None));
+    }
+
+    #[test]
     fn a_long_line_is_cut() {
         let (_folder, mut workspace) = workspace();
         put(&mut workspace, "a", &"x".repeat(10_000));
@@ -526,7 +556,7 @@ mod tests {
             Builtin::Grep.parse(&json!({"pattern": "m(a|b)[n-z]y l", "output_mode": "count"}));
         let mut search = Search::new(&workspace, arguments.unwrap()).unwrap();
         let mut slices = 1;
-        while search.step(&workspace) {
+        while search.step(&workspace).unwrap() {
             slices += 1;
         }
         assert!(slices > 1);

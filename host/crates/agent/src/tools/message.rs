@@ -1,10 +1,13 @@
 //! `message`: a text to the user while the work goes on, with files of the workspace. Who runs the turn carries it.
 
+use std::fmt::Display;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{MOST_LISTED, Refusal, bounded};
 use pibench_core::path::WorkspacePath;
+use pibench_sandbox::GuestFault;
 use pibench_sandbox::workspace::{EntryKind, Workspace, WorkspaceError};
 
 /// While the work goes on.
@@ -26,12 +29,8 @@ pub(crate) fn write(
     let left_out = media.len().saturating_sub(MOST_LISTED);
     media.truncate(MOST_LISTED);
     for file in &media {
-        let found = WorkspacePath::parse(file)
-            .map_err(|error| error.to_string())
-            .and_then(|path| find(workspace, &path).map_err(|error| error.to_string()));
-        found.map_err(|reason| {
-            Refusal::new(format!("nothing was sent: the file {file:?}: {reason}"))
-        })?;
+        let path = WorkspacePath::parse(file).map_err(|error| unsent(file, &error, None))?;
+        find(workspace, &path).map_err(|error| unsent(file, &error, error.of_the_machine()))?;
     }
     let text = text(content, &media);
     let told = match left_out {
@@ -43,6 +42,13 @@ pub(crate) fn write(
         }
     };
     Ok((told, text))
+}
+
+pub(crate) fn unsent(file: &str, reason: &dyn Display, machine: Option<GuestFault>) -> Refusal {
+    Refusal {
+        text: format!("nothing was sent: the file {file:?}: {reason}"),
+        machine,
+    }
 }
 
 /// What the user reads: the words, and a line for each file.

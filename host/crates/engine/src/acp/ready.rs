@@ -262,7 +262,7 @@ pub(in super::super) async fn employ<'p>(
     let door = Door::open(0).await;
     let door = door.map_err(|error| broken(format!("failed to {error}")))?;
     let token = token().map_err(broken)?;
-    let external = External::that_opens();
+    let external = External::default();
     let outside = external.outside();
     let outside = outside.ok_or_else(|| broken("its other half is taken".into()))?;
     Ok(Some(Employed {

@@ -392,11 +392,10 @@ impl Opened {
             ..manifest.clone()
         };
         Err(PlanError::input(format!(
-            "check {dir}: it is a run of the suite {} (digest {}), and it is checked by {}, the suite {} (digest {}); name the file of \
-             the suite that was played by --suite (they differ in {})",
+            "check {dir}: it is a run of the suite {} (digest {}), and it is checked by the suite {} (digest {}); name the file of the \
+             suite that was played by --suite (they differ in {})",
             manifest.suite,
             manifest.suite_digest,
-            suite.path,
             suite.id,
             suite.digest,
             listed(&differences(manifest, &now))

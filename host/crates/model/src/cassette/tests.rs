@@ -46,7 +46,7 @@ fn found(cassette: &Cassette, question: &Question) -> Option<String> {
     match cassette.find(question)? {
         Recorded::Reply { reply, .. } => Some(reply.text),
         Recorded::Refused { reason, .. } | Recorded::Window { reason, .. } => Some(reason),
-        Recorded::Late => None,
+        Recorded::Late | Recorded::OutOfTime { .. } => None,
     }
 }
 
@@ -158,11 +158,11 @@ fn damage_is_named_with_its_line_and_a_cut_last_line_is_left_out() {
     assert_eq!(found(&cassette, &question(&["one", "two"], 2, 1)), None);
     assert!(found(&cassette, &question(&["one", "two"], 1, 2)).is_some());
     // Older recordings hold.
-    for older in ["\"version\":1", "\"version\":2"] {
-        fs::write(&file, whole.replace("\"version\":3", older)).unwrap();
+    for older in ["\"version\":1", "\"version\":2", "\"version\":3"] {
+        fs::write(&file, whole.replace("\"version\":4", older)).unwrap();
         assert!(Cassette::replay(&path).is_ok());
     }
-    fs::write(&file, whole.replacen("\"version\":3", "\"version\":9", 2)).unwrap();
+    fs::write(&file, whole.replacen("\"version\":4", "\"version\":9", 2)).unwrap();
     let message = Cassette::replay(&path).unwrap_err().to_string();
     assert!(
         message.contains("p.r1.jsonl:1: its version is 9"),

@@ -93,7 +93,7 @@ pub(super) enum Failure {
     TooLong { reason: String },
     /// Refused for good; an answer that is a refusal is paid for.
     Refused { reason: String, usage: Usage },
-    /// The server broke off what it answered, by its own word. It was made all the same.
+    /// What was answered broke off: by its server's own word, or on its way. It was made all the same.
     Broken { reason: String },
     /// The time of the question is used up.
     Late,
@@ -123,7 +123,7 @@ impl Failure {
         }
     }
 
-    /// Whether an answer came that could not be used: it was made all the same, and nobody knows for how much.
+    /// Whether an answer was asked for and could not be used: it was made all the same, and nobody knows for how much.
     pub(super) fn is_spoiled(&self) -> bool {
         matches!(
             self,
@@ -132,6 +132,7 @@ impl Failure {
                 | Self::Unparsed { .. }
                 | Self::Broken { .. }
                 | Self::TooLong { .. }
+                | Self::Late
         )
     }
 

@@ -1023,7 +1023,7 @@ async fn an_answer_that_could_not_be_used_is_a_call_that_nobody_knows_the_cost_o
     let page = ResponseTemplate::new(200).set_body_string("<html>Gateway</html>");
     let long = ResponseTemplate::new(200).set_body_string("x".repeat(ANSWER_LIMIT + 1));
     let good = || answered(200, &counted);
-    let server = server(vec![good(), page, good(), long]).await;
+    let server = server(vec![good(), page, good(), long, answer("Hi.")]).await;
     let client = Setup::at(&format!("{}/v1", server.uri())).model("special", noted());
     let paid = |usage: Usage| (usage.calls, usage.unpriced_calls, usage.cost.0);
     let meter = Arc::clone(&client.shared.meter);
@@ -1034,6 +1034,9 @@ async fn an_answer_that_could_not_be_used_is_a_call_that_nobody_knows_the_cost_o
     let refused = ask(&client, None).await.unwrap_err().usage();
     assert_eq!(paid(refused), (1, 1, 0));
     assert_eq!(paid(meter.beyond(&Usage::default())), (4, 2, 8_000));
+    // Their server counts all the same; the twin is an answer of one that does not.
+    assert_eq!(meter.unknown(), None);
+    ask(&client, None).await.unwrap();
     assert!(meter.unknown().is_some());
 }
 
@@ -1067,6 +1070,9 @@ async fn a_broken_connection_is_asked_again() {
         "check `base_url` of [providers.test] (--base-url for the agent), and that the server runs";
     assert!(reason.ends_with(mend), "{reason}");
     assert_eq!(pause.noted().len(), 6);
+    // What was never asked costs nothing.
+    let paid = client.shared.meter.beyond(&Usage::default());
+    assert_eq!(paid, Usage::default());
 }
 
 #[tokio::test]
@@ -1117,8 +1123,8 @@ async fn a_stalled_connection_is_asked_again_and_told() {
         stall: Duration::from_millis(5),
         ..Setup::at(&format!("http://{}/v1", silent_server()))
     };
-    let result = ask(&setup.client(pause.clone()), None).await;
-    match result {
+    let client = setup.client(pause.clone());
+    match ask(&client, None).await {
         Err(ModelError::Infrastructure { reason, .. }) => {
             assert!(
                 reason.contains("nothing came for 5 ms after 10 bytes"),
@@ -1128,6 +1134,9 @@ async fn a_stalled_connection_is_asked_again_and_told() {
         other => panic!("{other:?}"),
     }
     assert_eq!(pause.noted().len(), 6);
+    // Each was made all the same.
+    let paid = client.shared.meter.beyond(&Usage::default());
+    assert_eq!((paid.calls, paid.unpriced_calls), (7, 7));
 }
 
 #[tokio::test]
@@ -1284,7 +1293,7 @@ async fn work_beyond_the_time_ends_without_an_answer() {
         .chat_within(request, Duration::from_millis(5))
         .await
         .unwrap();
-    assert_eq!(answer, None);
+    assert_eq!(answer, Err(Usage::untold()));
     // A recording knows it, and its replay waits for nothing.
     let dir = tempfile::tempdir().unwrap();
     let recording = Tape::Record(Cassette::record(dir.path(), false).unwrap());
@@ -1292,13 +1301,16 @@ async fn work_beyond_the_time_ends_without_an_answer() {
     let base = format!("http://{address}/v1");
     let live = Setup::at(&base).with(recording).client(noted());
     let late = live.chat_within(request, Duration::from_millis(5)).await;
-    assert_eq!(late, Ok(None));
+    assert_eq!(late, Ok(Err(Usage::untold())));
+    // Nothing is asked, and nothing paid, without any time.
+    let late = live.chat_within(request, Duration::ZERO).await;
+    assert_eq!(late, Ok(Err(Usage::default())));
     let taped = Setup::at("http://127.0.0.1:1/v1").with(replayed(dir.path()));
     let again = taped
         .client(noted())
         .chat_within(request, Duration::from_mins(5))
         .await;
-    assert_eq!(again, Ok(None));
+    assert_eq!(again, Ok(Err(Usage::untold())));
 }
 
 #[tokio::test]

@@ -228,6 +228,7 @@ fn usage(body: &Value) -> Usage {
         cache_write_tokens: written,
         output_tokens: count("output_tokens"),
         reasoning_tokens: thinking.and_then(tokens).unwrap_or(0),
+        uncounted_calls: u64::from(tokens(&usage["output_tokens"]).is_none()),
         ..Usage::default()
     }
 }

@@ -360,15 +360,14 @@ fn read_call((index, call): (usize, &Value)) -> Result<ToolCall, Unreadable> {
 /// Missing counts are 0: usage is accounting, and no reason to lose an answer.
 fn usage(body: &Value) -> Usage {
     let usage = &body["usage"];
-    let count = |places: &[&str]| {
-        let mut counts = places
-            .iter()
-            .filter_map(|place| tokens(usage.pointer(place)?));
-        counts.next().unwrap_or(0)
-    };
+    let counted = |place: &&str| usage.pointer(place).and_then(tokens);
+    let count = |places: &[&str]| places.iter().find_map(counted).unwrap_or(0);
     let input_tokens = count(&["/prompt_tokens"]);
     // Gemini leaves its thinking out of the one count and not of the other.
     let beside_input = count(&["/total_tokens"]).saturating_sub(input_tokens);
+    let says = ["/completion_tokens", "/total_tokens"]
+        .iter()
+        .find_map(counted);
     Usage {
         calls: 1,
         input_tokens,
@@ -380,6 +379,7 @@ fn usage(body: &Value) -> Usage {
         output_tokens: count(&["/completion_tokens"]).max(beside_input),
         reasoning_tokens: count(&["/completion_tokens_details/reasoning_tokens"]),
         cache_write_tokens: count(&["/prompt_tokens_details/cache_write_tokens"]),
+        uncounted_calls: u64::from(says.is_none()),
         ..Usage::default()
     }
 }

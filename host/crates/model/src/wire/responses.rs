@@ -214,6 +214,7 @@ fn usage(body: &Value) -> Usage {
         output_tokens: count("/output_tokens"),
         reasoning_tokens: count("/output_tokens_details/reasoning_tokens"),
         cache_write_tokens: count("/input_tokens_details/cache_write_tokens"),
+        uncounted_calls: u64::from(tokens(&usage["output_tokens"]).is_none()),
         ..Usage::default()
     }
 }

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::wire;
 use crate::wire::WireFormat;
+use pibench_core::cost::Price;
 use pibench_core::message::{ChatRequest, Image};
 use pibench_core::weight::MOST_VALUES;
 
@@ -37,6 +38,7 @@ fn check(message: &Value, expected: &Reply) {
     let body = json!({"choices": [{"message": message, "finish_reason": "stop"}]});
     let mut expected = expected.clone();
     expected.usage.calls = 1;
+    expected.usage.uncounted_calls = 1;
     assert_eq!(
         reply(body.to_string().as_bytes()),
         Ok(expected),
@@ -551,6 +553,47 @@ fn a_count_of_tokens_that_no_call_can_have_is_none() {
             assert_eq!(found, (expected, expected), "{body}");
         }
     }
+}
+
+#[test]
+fn a_call_of_which_the_input_alone_is_counted_is_uncounted() {
+    let price = Price {
+        input: 1.0,
+        cached: None,
+        cache_write: None,
+        output: 1.0,
+    };
+    let check = |format, body: Value, cost: Option<u64>| {
+        let usage = wire::reply(format, body.to_string().as_bytes())
+            .unwrap()
+            .usage;
+        assert_eq!(usage.input_tokens, 10, "{body}");
+        let usage = usage.priced(Some(&price));
+        assert_eq!(usage.known_cost().map(|cost| cost.0), cost, "{body}");
+        assert_eq!(usage.lacks_counts(), cost.is_none(), "{body}");
+    };
+    let chat = |usage: Value| json!({"choices": [{"message": {"content": "a"}}], "usage": usage});
+    for (output, cost) in [
+        (json!(12), Some(22)),
+        (json!(0), Some(10)),
+        (json!(12.0), None),
+        (json!("12"), None),
+        (Value::Null, None),
+    ] {
+        let body = chat(json!({"prompt_tokens": 10, "completion_tokens": output}));
+        check(WireFormat::OpenAi, body, cost);
+        let usage = json!({"input_tokens": 10, "output_tokens": output});
+        let body = json!({"content": [], "usage": usage});
+        check(WireFormat::Anthropic, body, cost);
+        check(
+            WireFormat::Responses,
+            json!({"output": [], "usage": usage}),
+            cost,
+        );
+    }
+    // The total tells it, too.
+    let body = chat(json!({"prompt_tokens": 10, "total_tokens": 22}));
+    check(WireFormat::OpenAi, body, Some(22));
 }
 
 #[test]
