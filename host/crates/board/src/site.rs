@@ -10,6 +10,7 @@ use crate::rules::Judged;
 use crate::submission::Submitter;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use pibench_core::path::is_hidden;
 use pibench_core::statistics::Estimate;
 use pibench_record::identity::{beside_agent, incomparable};
 use pibench_report::bundle;
@@ -381,13 +382,14 @@ fn shown(name: &str) -> String {
     format!("<span title=\"{whole}\">{cut}…</span>")
 }
 
-/// Greek and Cyrillic letters among Latin ones by their code: they look like these.
+/// What is not seen, and letters among Latin ones that are neither Latin nor of East Asia, by their code: many look like these.
 fn unmixed(name: &str) -> String {
     let mut shown = String::new();
     for word in name.split_inclusive(|c: char| !c.is_alphanumeric()) {
         let is_latin = word.contains(|c: char| c.is_ascii_alphabetic());
         for c in word.chars() {
-            if is_latin && ('\u{370}'..='\u{52f}').contains(&c) {
+            let is_odd = is_latin && c.is_alphabetic() && !is_latin_or_east_asian(c);
+            if is_odd || is_hidden(c) {
                 shown.extend(c.escape_unicode());
             } else {
                 shown.push(c);
@@ -395,6 +397,17 @@ fn unmixed(name: &str) -> String {
         }
     }
     shown
+}
+
+fn is_latin_or_east_asian(c: char) -> bool {
+    matches!(
+        c,
+        '\0'..='\u{24f}'
+            | '\u{1e00}'..='\u{1eff}'
+            | '\u{3040}'..='\u{30ff}'
+            | '\u{3400}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7a3}'
+    )
 }
 
 /// A name, with the model that was asked for where it does not say so.
@@ -633,7 +646,13 @@ mod tests {
     fn a_long_name_is_cut_and_letters_that_look_latin_are_told() {
         assert_eq!(shown("openai/gpt-5.4"), "openai/gpt-5.4");
         assert_eq!(shown("openai/g\u{440}t-5.4"), "openai/g\\u{440}t-5.4");
-        for whole in ["модель/язык-1", "model/язык", "α/m"] {
+        // Not seen, Armenian and full-width.
+        for c in ['\u{ad}', '\u{3164}', '\u{e0041}', '\u{57d}', '\u{ff47}'] {
+            let told = format!("openai/gpt{}-5.4", c.escape_unicode());
+            assert_eq!(shown(&format!("openai/gpt{c}-5.4")), told);
+        }
+        for whole in ["модель/язык-1", "model/язык", "α/m", "modèle-1", "Qwen千问"]
+        {
             assert_eq!(shown(whole), whole);
         }
         let long = shown(&"x".repeat(3000));

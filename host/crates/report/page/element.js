@@ -46,7 +46,7 @@ function written(text, node, whole) {
 /** Characters that nobody sees and that turn the direction of what follows, as their codes: a name must not turn the
  * figures beside it round. */
 function visible(text) {
-  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g,
+  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
     (c) => "\\u{" + c.codePointAt(0).toString(16) + "}");
 }
 

@@ -31,8 +31,10 @@ pub fn json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if c != '\n' && is_hidden(c) {
-            // All of them are below U+10000; a string takes every text.
-            let _ = write!(shown, "\\u{:04x}", u32::from(c));
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // A string takes every text.
+                let _ = write!(shown, "\\u{unit:04x}");
+            }
         } else {
             shown.push(c);
         }
@@ -166,9 +168,9 @@ mod tests {
         );
         let family = "\u{1f468}\u{200d}\u{1f469} \u{2714}\u{fe0f}";
         assert_eq!(line(family), family);
-        let text = "\u{85}\u{7f}\u{202e}\u{2028}\u{200b}\u{200d}é";
+        let text = "\u{85}\u{7f}\u{202e}\u{2028}\u{200b}\u{200d}\u{e0041}é";
         let shown = json(&serde_json::to_string(text).unwrap());
-        assert_eq!(shown, r#""\u0085\u007f\u202e\u2028\u200b\u200dé""#);
+        assert_eq!(shown, r#""\u0085\u007f\u202e\u2028\u200b\u200d\udb40\udc41é""#);
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
         let mut written = Vec::new();
         let mut to = serde_json::Serializer::with_formatter(&mut written, Seen);
