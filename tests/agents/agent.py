@@ -546,10 +546,6 @@ def fills(session, message):
                 taken[place] = "all"
         except OSError as error:
             taken[place] = taken.get(place, error.strerror)
-    # Memory of a file system of its own.
-    mount = ["unshare", "-Urm", "sh", "-c", "mount -t tmpfs of-its-own /tmp && echo room"]
-    mounted = subprocess.run(mount, capture_output=True, text=True)
-    taken["a mount"] = mounted.stdout.strip() or "refused"
     with open(os.path.join(session.cwd, "taken.json"), "w") as file:
         json.dump(taken, file)
     session.say("I have tried.")

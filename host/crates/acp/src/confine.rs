@@ -101,31 +101,9 @@ pub struct Launch {
 pub struct Confinement {
     /// Bubblewrap's program.
     program: PathBuf,
-    /// One of [`USERS`].
-    user: &'static [&'static str],
+    /// A user of its own, who is nobody else's: not to be had everywhere for root.
+    own_user: bool,
 }
-
-impl Confinement {
-    /// Whether the agent's processes can make no namespaces of their own, in which they could mount memory without a bound.
-    pub fn is_closed(&self) -> bool {
-        self.user == USERS[0]
-    }
-}
-
-/// A user of its own, who is nobody else's and gets no further namespaces: bubblewrap knows how from 0.8.0 on. Else such a user; else
-/// none, who is not to be had everywhere for root.
-const USERS: [&[&str]; 3] = [
-    &[
-        "--unshare-user",
-        "--disable-userns",
-        "--uid",
-        "1000",
-        "--gid",
-        "1000",
-    ],
-    &["--unshare-user", "--uid", "1000", "--gid", "1000"],
-    &[],
-];
 
 /// Why an agent cannot be confined here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -144,16 +122,10 @@ pub fn probe(path: &OsStr) -> Result<Confinement, NotConfined> {
         NotConfined(format!("{error}; {remedy}"))
     })?;
     let mut refusal = String::new();
-    // Without a user of its own only root may make namespaces.
-    let few = if rustix::process::geteuid().is_root() {
-        3
-    } else {
-        2
-    };
-    for user in USERS.into_iter().take(few) {
+    for own_user in [true, false] {
         let confinement = Confinement {
             program: program.clone(),
-            user,
+            own_user,
         };
         let mut command = bubblewrap(&confinement);
         command.args(["--", "/bin/true"]);
@@ -168,6 +140,10 @@ pub fn probe(path: &OsStr) -> Result<Confinement, NotConfined> {
             Err(error) => {
                 refusal = format!("start {}: {error}", program.display());
             }
+        }
+        // Without a user of its own only root may make namespaces.
+        if !rustix::process::geteuid().is_root() {
+            break;
         }
     }
     Err(NotConfined(refusal))
@@ -267,7 +243,9 @@ fn bubblewrap(confinement: &Confinement) -> Command {
         "--hostname",
         "agent",
     ]);
-    command.args(confinement.user);
+    if confinement.own_user {
+        command.args(["--unshare-user", "--uid", "1000", "--gid", "1000"]);
+    }
     // Whoever shares the terminal of a shell can type into it. Ctrl-C reaches bubblewrap alone, and all of it ends with that.
     command.args(["--new-session", "--die-with-parent", "--cap-drop", "ALL"]);
     for folder in SYSTEM {
@@ -358,7 +336,7 @@ mod tests {
         };
         let confinement = Confinement {
             program: "/usr/bin/bwrap".into(),
-            user: USERS[0],
+            own_user: true,
         };
         let command = confine_command(&confinement, &installation, &environment, Path::new("/w"));
         let all: Vec<&OsStr> = command.get_args().collect();

@@ -170,7 +170,10 @@ mod tests {
         assert_eq!(line(family), family);
         let text = "\u{85}\u{7f}\u{202e}\u{2028}\u{200b}\u{200d}\u{e0041}é";
         let shown = json(&serde_json::to_string(text).unwrap());
-        assert_eq!(shown, r#""\u0085\u007f\u202e\u2028\u200b\u200d\udb40\udc41é""#);
+        assert_eq!(
+            shown,
+            r#""\u0085\u007f\u202e\u2028\u200b\u200d\udb40\udc41é""#
+        );
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
         let mut written = Vec::new();
         let mut to = serde_json::Serializer::with_formatter(&mut written, Seen);

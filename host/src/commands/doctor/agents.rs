@@ -64,15 +64,11 @@ fn look_at(name: &str, suite: &Suite) -> Result<Finding, Failure> {
             } else {
                 "unconfined"
             };
-            let open = match prepared.launch.confined {
-                Some(confinement) if !confinement.is_closed() => OPEN,
-                _ => "",
-            };
             let ms = began.elapsed().as_millis();
             let program = prepared.launch.installation.program;
             let program = program.display();
             let found = format!(
-                "{name} ({program}), {confined}, opened a session in {ms} ms and holds {} MiB{}{open}",
+                "{name} ({program}), {confined}, opened a session in {ms} ms and holds {} MiB{}",
                 memory >> 20,
                 fitting(memory),
             );
@@ -81,9 +77,6 @@ fn look_at(name: &str, suite: &Suite) -> Result<Finding, Failure> {
         Err(error) => problem(&error),
     })
 }
-
-/// Of an agent whose processes can make namespaces of their own.
-const OPEN: &str = "; in namespaces of its own it can fill the machine's memory: install bubblewrap 0.8.0 or a later one";
 
 /// How many such agents the machine has room for now, for `--jobs`; nothing where that is not known.
 fn fitting(memory: u64) -> String {
